@@ -17,6 +17,20 @@ use crate::templates::{
     ClaimName, ClaimTemplate, Phase, Quantity, Revision, RevisionLabel, StagedChange, Staging, UpdatePolicy, keys,
 };
 
+/// The rows of a table: its lines, each with this number of columns between `|`. A comment begins with `//`.
+pub(crate) fn rows<const N: usize>(table: &str) -> Vec<[&str; N]> {
+    let lines = table.lines().map(str::trim);
+    let rows = lines
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .map(|line| {
+            let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+            columns
+                .try_into()
+                .unwrap_or_else(|_| panic!("expected {N} columns: {line}"))
+        });
+    rows.collect()
+}
+
 pub(crate) fn gi(amount: u64) -> Quantity {
     Quantity::from_bytes(amount << 30)
 }

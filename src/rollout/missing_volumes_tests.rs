@@ -7,8 +7,9 @@ use crate::api::settings::ReCreate;
 use crate::api::{ReadyReason, Settings};
 use crate::gate::{PodManagement, StagedAt};
 use crate::json::Value;
-use crate::rollout::fixtures::{owner, staged_change, template, web, writes};
-use crate::rollout::snapshot::{PodView, Snapshot, Unready};
+use crate::rollout::fixtures::{owner, rows, staged_change, template, web, writes};
+use crate::rollout::snapshot::{Snapshot, Unready};
+use crate::rollout::table_tests::words::{act, common, pod};
 use crate::rollout::volume_snapshot::EvictionAnswer;
 use crate::rollout::{Action, plan};
 use crate::templates::{ReplaceSet, Strategy, UpdatePolicy};
@@ -26,22 +27,14 @@ fn wedged() -> Snapshot {
     web
 }
 
-fn pod(web: &mut Snapshot, ordinal: u32) -> &mut PodView {
-    web.pods.get_mut(&format!("web-{ordinal}")).expect("a Pod")
-}
-
 /// These Pods were created again, with every volume.
 fn mount(web: &mut Snapshot, ordinals: &[u32]) {
     ordinals.iter().for_each(|ordinal| web.add_pod(*ordinal));
 }
 
-fn unready(web: &mut Snapshot, ordinal: u32) {
-    pod(web, ordinal).ready_since = None;
-}
-
 /// The Pod has not been Ready since this second; the present second is 1000.
 fn unready_since(web: &mut Snapshot, ordinal: u32, since: u64) {
-    unready(web, ordinal);
+    pod(web, ordinal).ready_since = None;
     let message = "containers with unready status: [app]".to_owned();
     pod(web, ordinal).unready = Some(Unready { since, message });
 }
@@ -58,209 +51,88 @@ fn found(web: &Snapshot) -> String {
     }
 }
 
-type LackingRow = (&'static str, fn(&mut Snapshot), &'static str);
-
-const ROWS: &[LackingRow] = &[
-    ("all lack the volume", |_| {}, "evict web-0 logs-web-0"),
-    ("the lowest has it", |web| mount(web, &[0]), "evict web-1 logs-web-1"),
-    (
-        "the highest lacks it",
-        |web| mount(web, &[0, 1]),
-        "evict web-2 logs-web-2",
-    ),
-    ("no Pod lacks it", |web| mount(web, &[0, 1, 2]), ""),
-    (
-        "the first ordinal is 1",
-        |web| {
-            (web.set.first_ordinal, web.set.replicas) = (1, 2);
-            web.pods.remove("web-0");
-        },
-        "evict web-1 logs-web-1",
-    ),
-    (
-        "one out of range lacks it",
-        |web| {
-            web.set.replicas = 2;
-            mount(web, &[0, 1]);
-        },
-        "",
-    ),
-    (
-        "a volume of another name mounts its PVC",
-        |web| {
-            mount(web, &[0, 1, 2]);
-            pod(web, 0).volumes[1] = "other".to_owned();
-        },
-        "evict web-0 logs-web-0",
-    ),
-    (
-        "its volume mounts another PVC",
-        |web| {
-            mount(web, &[0, 1, 2]);
-            pod(web, 1).claims[1] = "logs-web-0".to_owned();
-        },
-        "evict web-1 logs-web-1",
-    ),
-    // Others.
-    (
-        "a higher one is missing",
-        |web| _ = web.pods.remove("web-2"),
-        "evict web-0 logs-web-0",
-    ),
-    (
-        "a lower one is missing",
-        |web| _ = web.pods.remove("web-0"),
-        "Pod web-0 does not exist",
-    ),
-    ("it is not Ready", |web| unready(web, 0), "evict web-0 logs-web-0"),
-    (
-        "a higher one that lacks it has not been Ready for five minutes",
-        |web| unready_since(web, 2, 700),
-        "evict web-0 logs-web-0",
-    ),
-    (
-        "a higher one that lacks it has not been Ready for less: it may come back",
-        |web| unready_since(web, 2, 701),
-        "Pod web-2 is not Ready, and may become Ready by itself",
-    ),
-    (
-        "a higher one that lacks it has never been Ready, and was created five minutes ago",
-        |web| {
-            unready(web, 2);
-            pod(web, 2).created = 700;
-        },
-        "evict web-0 logs-web-0",
-    ),
-    (
-        "a higher one that lacks it has never been Ready, and was created a moment ago",
-        |web| unready(web, 2),
-        "Pod web-2 is not Ready, and may become Ready by itself",
-    ),
-    (
-        "both higher ones lack it, and one of them may come back",
-        |web| {
-            unready_since(web, 1, 600);
-            unready_since(web, 2, 990);
-        },
-        "Pod web-2 is not Ready, and may become Ready by itself",
-    ),
-    (
-        "a higher one that lacks nothing is not Ready",
-        |web| {
-            mount(web, &[2]);
-            unready(web, 2);
-        },
-        "Pod web-2 is not Ready",
-    ),
-    (
-        "a lower one is not Ready",
-        |web| {
-            mount(web, &[0]);
-            unready(web, 0);
-        },
-        "Pod web-0 is not Ready",
-    ),
-    (
-        "a lower one has not been Ready for long enough",
-        |web| {
-            mount(web, &[0]);
-            web.set.min_ready_seconds = 30;
-            pod(web, 0).ready_since = Some(980);
-        },
-        "Pod web-0 has not been Ready for 30 seconds yet",
-    ),
-    (
-        "a higher one that lacks it has not been Ready for long enough",
-        |web| {
-            web.set.min_ready_seconds = 30;
-            pod(web, 2).ready_since = Some(980);
-        },
-        "Pod web-2 has not been Ready for 30 seconds yet",
-    ),
-    (
-        "a lower one is being deleted",
-        |web| {
-            mount(web, &[0]);
-            (pod(web, 0).deleted, pod(web, 0).ready_since) = (Some(1030), None);
-        },
-        "Pod web-0 is being deleted",
-    ),
-    (
-        "a higher one is being deleted",
-        |web| (pod(web, 2).deleted, pod(web, 2).ready_since) = (Some(1030), None),
-        "Pod web-2 is being deleted",
-    ),
-    (
-        "it is being deleted",
-        |web| (pod(web, 0).deleted, pod(web, 0).ready_since) = (Some(1030), None),
-        "it is being deleted",
-    ),
-    (
-        "it has no owner yet",
-        |web| pod(web, 0).controller = None,
-        "the StatefulSet has not adopted it",
-    ),
-    (
-        "it is of another set",
-        |web| pod(web, 0).controller = Some(owner("StatefulSet", "web", "another")),
-        "Pod web-0 does not exist",
-    ),
-    // Users and settings.
-    (
-        "paused",
-        |web| web.set.paused = true,
-        "paused by the annotation claim-rollout.io/paused",
-    ),
-    (
-        "the eviction was denied",
-        |web| web.not_evicted = Some(("it would violate the budget".to_owned(), 1004)),
-        "the eviction was denied: it would violate the budget",
-    ),
-    (
-        "it is tried again",
-        |web| web.not_evicted = Some(("it would violate the budget".to_owned(), 1000)),
-        "evict web-0 logs-web-0",
-    ),
-    (
-        "never replaced",
-        |web| web.set.replace_set = Some(ReplaceSet::Never),
-        "",
-    ),
-    ("not replaced by default", |web| web.set.replace_set = None, ""),
-    ("templates may not change", |web| web.settings = Arc::default(), ""),
-    ("the set is being deleted", |web| web.set.terminating = true, ""),
-    (
-        "another controller owns the set",
-        |web| web.set.controller = Some(owner("Database", "db", "uid")),
-        "",
-    ),
-    (
-        "another template is staged",
-        |web| {
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        ("mounts", ordinals) => mount(web, ordinals),
+        ("unready since", [ordinal, since]) => unready_since(web, *ordinal, (*since).into()),
+        ("another volume", []) => "other".clone_into(&mut pod(web, 0).volumes[1]),
+        ("another PVC", []) => "logs-web-0".clone_into(&mut pod(web, 1).claims[1]),
+        ("no owner", []) => pod(web, 0).controller = None,
+        ("another owner", []) => pod(web, 0).controller = Some(owner("StatefulSet", "web", "another")),
+        ("not evicted", [retry]) => {
+            web.not_evicted = Some(("it would violate the budget".to_owned(), (*retry).into()));
+        }
+        ("Never", []) => web.set.replace_set = Some(ReplaceSet::Never),
+        ("by default", []) => web.set.replace_set = None,
+        ("no settings", []) => web.settings = Arc::default(),
+        ("owned", []) => web.set.controller = Some(owner("Database", "db", "uid")),
+        ("staged more", []) => {
             let more = ["data", "logs", "more"].map(|name| template(name, "1Gi"));
             web.set.staged = Some(staged_change(more.to_vec()));
-        },
-        "",
-    ),
-    (
-        "a larger size is staged",
-        |web| {
-            let larger = [template("data", "2Gi"), template("logs", "1Gi")];
-            web.set.staged = Some(staged_change(larger.to_vec()));
-        },
-        "evict web-0 logs-web-0",
-    ),
-];
+        }
+        ("staged larger", []) => {
+            let larger = vec![template("data", "2Gi"), template("logs", "1Gi")];
+            web.set.staged = Some(staged_change(larger));
+        }
+        _ => common(web, word, numbers),
+    }
+}
+
+const ROWS: &str = "
+    all lack the volume             |                           | evict web-0 logs-web-0
+    the lowest has it               | mounts 0                  | evict web-1 logs-web-1
+    the highest lacks it            | mounts 0 1                | evict web-2 logs-web-2
+    no Pod lacks it                 | mounts 0 1 2              |
+    the first ordinal is 1 | first ordinal 1, replicas 2, no Pod 0 | evict web-1 logs-web-1
+    one out of range lacks it       | replicas 2, mounts 0 1    |
+    a volume of another name mounts its PVC | mounts 0 1 2, another volume | evict web-0 logs-web-0
+    its volume mounts another PVC   | mounts 0 1 2, another PVC | evict web-1 logs-web-1
+    // Others.
+    a higher one is missing         | no Pod 2                  | evict web-0 logs-web-0
+    a lower one is missing          | no Pod 0                  | Pod web-0 does not exist
+    it is not Ready                 | unready 0                 | evict web-0 logs-web-0
+    a higher one that lacks it has not been Ready for five minutes | unready since 2 700 | evict web-0 logs-web-0
+    a higher one that lacks it has not been Ready for less: it may come back | unready since 2 701 \
+        | Pod web-2 is not Ready, and may become Ready by itself
+    a higher one that lacks it has never been Ready, and was created five minutes ago | unready 2, Pod created 2 700 \
+        | evict web-0 logs-web-0
+    a higher one that lacks it has never been Ready, and was created a moment ago | unready 2 \
+        | Pod web-2 is not Ready, and may become Ready by itself
+    both higher ones lack it, and one of them may come back | unready since 1 600, unready since 2 990 \
+        | Pod web-2 is not Ready, and may become Ready by itself
+    a higher one that lacks nothing is not Ready | mounts 2, unready 2 | Pod web-2 is not Ready
+    a lower one is not Ready        | mounts 0, unready 0       | Pod web-0 is not Ready
+    a lower one has not been Ready for long enough | mounts 0, min ready 30, Pod ready since 0 980 \
+        | Pod web-0 has not been Ready for 30 seconds yet
+    a higher one that lacks it has not been Ready for long enough | min ready 30, Pod ready since 2 980 \
+        | Pod web-2 has not been Ready for 30 seconds yet
+    a lower one is being deleted | mounts 0, ending 0, unready 0 | Pod web-0 is being deleted
+    a higher one is being deleted   | ending 2, unready 2       | Pod web-2 is being deleted
+    it is being deleted             | ending 0, unready 0       | it is being deleted
+    it has no owner yet             | no owner                  | the StatefulSet has not adopted it
+    it is of another set            | another owner             | Pod web-0 does not exist
+    // Users and settings.
+    paused                          | paused                    | paused by the annotation claim-rollout.io/paused
+    the eviction was denied         | not evicted 1004          | the eviction was denied: it would violate the budget
+    it is tried again               | not evicted 1000          | evict web-0 logs-web-0
+    never replaced                  | Never                     |
+    not replaced by default         | by default                |
+    templates may not change        | no settings               |
+    the set is being deleted        | deleted set               |
+    another controller owns the set | owned                     |
+    another template is staged      | staged more               |
+    a larger size is staged         | staged larger             | evict web-0 logs-web-0
+";
 
 #[test]
 fn pods_without_volume_are_evicted_in_turn() {
-    for (row, change, expected) in ROWS {
+    for [row, change, expected] in rows(ROWS) {
         for management in [PodManagement::OrderedReady, PodManagement::Parallel] {
             for strategy in [Strategy::RollingUpdate, Strategy::OnDelete, Strategy::Recreate] {
                 let mut web = wedged();
                 (web.set.pod_management, web.set.strategy) = (management, strategy);
-                change(&mut web);
-                assert_eq!(found(&web), *expected, "{row}");
+                act(&mut web, change, word);
+                assert_eq!(found(&web), expected, "{row}");
             }
         }
     }
@@ -269,9 +141,9 @@ fn pods_without_volume_are_evicted_in_turn() {
 /// The plan evicts what the decision returns, and nothing else; it reports it, and goes on until no Pod lacks a volume.
 #[test]
 fn plan_evicts_and_reports_the_lowest_pod() {
-    for (row, change, _) in ROWS {
+    for [row, change, _] in rows(ROWS) {
         let mut web = wedged();
-        change(&mut web);
+        act(&mut web, change, word);
         let (plan, lacking) = (plan(&web), find(&web));
         let evicted = plan.actions.iter().filter_map(|action| match action {
             Action::Evict(evict) => Some(evict.clone()),
@@ -305,7 +177,7 @@ fn message_names_the_pod_and_what_it_waits_for() {
         "3 Pods lack a volume; Pod web-0 lacks logs, and is evicted now"
     );
     mount(&mut web, &[0, 1]);
-    unready(&mut web, 1);
+    pod(&mut web, 1).ready_since = None;
     assert_eq!(
         find(&web).expect("a Pod").message,
         "1 Pod lacks a volume; Pod web-2 lacks logs, and is not evicted yet: Pod web-1 is not Ready"

@@ -1,12 +1,12 @@
 //! What counts as progress: a PVC or a Pod comes to a state that it had not reached before in this rollout.
 
-use super::{middle_of_pods, old_pods, unready};
+use super::words::{act, common, pod};
 use crate::api::Seconds;
 use crate::rollout::Plan;
 use crate::rollout::fixtures::{owner, trouble, web};
 use crate::rollout::milestones::Milestones;
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{Modify, Previous, Resize, Snapshot};
+use crate::rollout::snapshot::{Previous, Resize, Snapshot};
 
 /// How often the controller reconciles.
 const EVERY: Seconds = 60;
@@ -35,9 +35,9 @@ fn reconcile(web: &mut Snapshot) -> Plan {
 type Minute = fn(&mut Snapshot, u64);
 
 /// After how many minutes the rollout is stalled, of thirty.
-fn stalls(begin: fn(&mut Snapshot), change: Minute) -> Option<u64> {
+fn stalls(begin: &str, change: Minute) -> Option<u64> {
     let mut web = web();
-    begin(&mut web);
+    act(&mut web, begin, common);
     reconcile(&mut web);
     (0..30).find(|minute| {
         web.now += EVERY;
@@ -46,15 +46,13 @@ fn stalls(begin: fn(&mut Snapshot), change: Minute) -> Option<u64> {
     })
 }
 
-/// The class is asked for, and the volume has the size.
-fn modifying(web: &mut Snapshot) {
-    web.done("data-web-2");
-    let claim = web.claim("data-web-2");
-    (claim.class, claim.modify) = (Some("fast".to_owned()), Some(Modify::InProgress));
-}
-
 fn is_odd(minute: u64) -> bool {
     !minute.is_multiple_of(2)
+}
+
+fn fails_now_and_then(web: &mut Snapshot, minute: u64) {
+    let troubles = is_odd(minute).then(|| trouble("ModifyVolumeError"));
+    web.claim("data-web-2").troubles = troubles.into_iter().collect();
 }
 
 /// A backup mounts a PVC, in a Pod that is made anew each minute.
@@ -67,89 +65,65 @@ fn backup(web: &mut Snapshot, _: u64) {
     web.pods.insert(pod.name.clone(), pod);
 }
 
-/// What happens, and the minute in which the rollout is stalled.
-type Row = (&'static str, fn(&mut Snapshot), Minute, Option<u64>);
+/// What happens: the begin, the changes in each minute, and the minute in which the rollout is stalled.
+type Row = (&'static str, &'static str, Minute, Option<u64>);
 
 const ROWS: &[Row] = &[
-    ("nothing", |web| _ = web.applied("data-web-2"), |_, _| {}, Some(9)),
+    ("nothing", "applied 2", |_, _| {}, Some(9)),
     (
         "a driver that fails and tries again: external-resizer 1.14",
-        modifying,
-        |web, minute| {
-            let troubles = is_odd(minute).then(|| trouble("ModifyVolumeError"));
-            web.claim("data-web-2").troubles = troubles.into_iter().collect();
-        },
+        "modifying 2",
+        fails_now_and_then,
         Some(9),
     ),
     (
         "an expansion that fails and begins anew",
-        |web| web.applied("data-web-2").resizing = true,
+        "expanding 2",
         |web, minute| web.claim("data-web-2").resizing = is_odd(minute),
         // It was Applied for the first time after a minute.
         Some(10),
     ),
     (
         "the controller starts anew each minute, and the driver fails and tries again",
-        modifying,
+        "modifying 2",
         |web, minute| {
             web.milestones = Milestones::default();
-            let troubles = is_odd(minute).then(|| trouble("ModifyVolumeError"));
-            web.claim("data-web-2").troubles = troubles.into_iter().collect();
+            fails_now_and_then(web, minute);
         },
         Some(9),
     ),
-    (
-        "a Job mounts a PVC now and then",
-        |web| _ = web.applied("data-web-2"),
-        backup,
-        Some(9),
-    ),
+    ("a Job mounts a PVC now and then", "applied 2", backup, Some(9)),
     (
         "a Pod that the rollout does not wait for is Ready and not Ready in turns",
-        |web| _ = web.applied("data-web-2"),
-        |web, minute| {
-            let since = is_odd(minute).then_some(web.now);
-            web.pods.get_mut("web-0").unwrap().ready_since = since;
-        },
+        "applied 2",
+        |web, minute| pod(web, 0).ready_since = is_odd(minute).then_some(web.now),
         Some(9),
     ),
     (
         "the Pod that the rollout waits for is Ready and not Ready in turns",
-        |web| {
-            middle_of_pods(web);
-            unready(web, 2);
-        },
+        "done 2, old 1 0, unready 2",
         |web, minute| {
             web.set.min_ready_seconds = 90;
-            let since = is_odd(minute).then_some(web.now);
-            web.pods.get_mut("web-2").unwrap().ready_since = since;
+            pod(web, 2).ready_since = is_odd(minute).then_some(web.now);
         },
         // It gets minReadySeconds besides.
         Some(10),
     ),
     (
         "a new Pod cannot be scheduled, so that its PVC has no volume",
-        |web| {
-            let claim = web.applied("data-web-2");
-            (claim.bound, claim.capacity) = (false, None);
-            unready(web, 2);
-        },
+        "applied 2, unbound 2, no capacity 2, unready 2",
         |_, _| {},
         Some(9),
     ),
     (
         "an old Pod takes an hour to end",
-        |web| {
-            middle_of_pods(web);
-            old_pods(web, &[2]);
-            web.pods.get_mut("web-2").unwrap().deleted = Some(web.now + 3600);
-        },
+        "done 2, old 2 1 0, ending at 2 4600",
         |_, _| {},
         None,
     ),
     (
         "the size after nine minutes, and the file system after nine more",
-        |web| web.applied("data-web-2").resizing = true,
+        "expanding 2",
         |web, minute| {
             let claim = web.claim("data-web-2");
             claim.resize = (minute >= 8).then_some(Resize::NodePending);
@@ -162,12 +136,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "one Pod after the other, eight minutes each",
-        |web| {
-            for name in ["data-web-2", "data-web-1", "data-web-0"] {
-                web.done(name);
-            }
-            old_pods(web, &[2, 1, 0]);
-        },
+        "done 2 1 0, old 2 1 0",
         |web, minute| {
             if minute.is_multiple_of(8) && minute < 24 {
                 let name = format!("web-{}", 2 - minute / 8);
@@ -179,10 +148,7 @@ const ROWS: &[Row] = &[
     ),
     (
         "the rollout is paused for long, and then goes on",
-        |web| {
-            web.applied("data-web-2");
-            web.set.paused = true;
-        },
+        "applied 2, paused",
         |web, minute| web.set.paused = minute < 15,
         Some(25),
     ),
@@ -191,7 +157,7 @@ const ROWS: &[Row] = &[
 #[test]
 fn only_a_state_not_reached_before_is_progress() {
     for (row, begin, change, expected) in ROWS {
-        assert_eq!(stalls(*begin, *change), *expected, "{row}");
+        assert_eq!(stalls(begin, *change), *expected, "{row}");
     }
 }
 

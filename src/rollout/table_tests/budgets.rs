@@ -1,11 +1,11 @@
 //! Budgets of storage classes: how often PVCs may be modified, and how many at a time.
 
-use super::{Row, check, done, middle, middle_of_pods, old_pods};
-use crate::claims::progress::Resize;
-use crate::gate::{ClaimState, PodManagement};
+use super::words::{act, common};
+use super::{check_with, done};
+use crate::gate::ClaimState;
 use crate::json::Value;
 use crate::rollout::budget::{AtOnce, Budget};
-use crate::rollout::fixtures::{events, gi, web, writes};
+use crate::rollout::fixtures::{events, gi, rows, web, writes};
 use crate::rollout::snapshot::Snapshot;
 use crate::rollout::{Action, plan, spending};
 use crate::templates::{MaxInMotion, keys};
@@ -32,10 +32,10 @@ fn ebs(web: &mut Snapshot, budget: Budget) {
 }
 
 /// A budget for 24 hours; `data-web-2` was modified this number of hours ago.
-fn per_day(web: &mut Snapshot, most: u32, hours: &[u64]) {
+fn per_day(web: &mut Snapshot, most: u32, hours: &[u32]) {
     let per_day = Some(most);
     ebs(web, Budget { per_day, at_once: None });
-    let times = hours.iter().map(|hours| web.now - hours * HOUR).collect();
+    let times = hours.iter().map(|hours| web.now - u64::from(*hours) * HOUR).collect();
     web.budgets.modified.insert("data-web-2-uid".to_owned(), times);
 }
 
@@ -49,168 +49,82 @@ pub(super) fn at_once(web: &mut Snapshot, most: u32, others: Option<u32>) {
     ebs(web, Budget { per_day: None, at_once });
 }
 
-fn in_motion(web: &mut Snapshot, number: u32) {
-    web.set.max_in_motion = Some(MaxInMotion(number));
-}
-
-const AT_ONCE: &[Row] = &[
-    ("one place is free", |web| at_once(web, 1, Some(0)), "grow 2"),
-    ("others use it", |web| at_once(web, 1, Some(1)), ""),
-    ("others use more than the budget", |web| at_once(web, 1, Some(9)), ""),
-    ("others are not known yet", |web| at_once(web, 9, None), ""),
-    (
-        "the replicas share the rest, highest first",
-        |web| {
-            at_once(web, 3, Some(1));
-            in_motion(web, 3);
-        },
-        "grow 2, grow 1",
-    ),
-    (
-        "a PVC in motion uses a place",
-        |web| {
-            at_once(web, 2, Some(1));
-            in_motion(web, 3);
-            web.applied("data-web-2").resizing = true;
-        },
-        "",
-    ),
-    (
-        "a PVC that waits for its node uses none",
-        |web| {
-            at_once(web, 1, Some(0));
-            in_motion(web, 3);
-            web.applied("data-web-2").resize = Some(Resize::NodePending);
-        },
-        "grow 1",
-    ),
-    (
-        "a PVC that waits for its node and for another attributes class uses one",
-        |web| {
-            at_once(web, 1, Some(0));
-            in_motion(web, 3);
-            let claim = web.applied("data-web-2");
-            claim.resize = Some(Resize::NodePending);
-            claim.class = Some("fast".to_owned());
-        },
-        "",
-    ),
-    (
-        "a PVC in motion for longer than the progress deadline uses none",
-        |web| {
-            at_once(web, 1, Some(0));
-            in_motion(web, 3);
-            web.applied("data-web-2").resizing = true;
-            web.budgets.late.insert("data-web-2-uid".to_owned());
-        },
-        "grow 1",
-    ),
-    (
-        "a PVC that is done uses none",
-        |web| {
-            at_once(web, 1, Some(0));
-            middle(web);
-        },
-        "grow 1",
-    ),
-    (
-        "an infeasible PVC uses none",
-        |web| {
-            at_once(web, 1, Some(0));
-            web.set.pod_management = PodManagement::Parallel;
-            web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
-        },
-        "grow 1, ClaimExpansionFailed",
-    ),
-    (
-        "a label alone needs none",
-        |web| {
-            at_once(web, 1, Some(1));
-            web.claim("data-web-2").request = gi(2);
-        },
-        "grow 2",
-    ),
-    (
-        "a change of the attributes class needs one",
-        |web| {
-            at_once(web, 1, Some(1));
-            web.claim("data-web-2").request = gi(2);
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        ("budget", [most]) => at_once(web, *most, None),
+        ("budget", [most, others]) => at_once(web, *most, Some(*others)),
+        ("budget of gp", []) => {
+            let budget = web.budgets.classes.remove("ebs").unwrap();
+            web.budgets.classes.insert("gp".to_owned(), budget);
+        }
+        ("late", [2]) => _ = web.budgets.late.insert("data-web-2-uid".to_owned()),
+        ("staged class", []) => {
             web.set.staged.as_mut().unwrap().templates[0].volume_attributes_class_name = Some("fast".to_owned());
             web.previous.as_mut().unwrap().revision = web.target();
-        },
-        "",
-    ),
-    (
-        "a budget of another class",
-        |web| {
-            at_once(web, 1, Some(1));
-            let budget = web.budgets.classes.remove("ebs").unwrap();
-            web.budgets.classes.insert("gp3".to_owned(), budget);
-        },
-        "grow 2",
-    ),
-];
+        }
+        ("per day", [most, hours @ ..]) => per_day(web, *most, hours),
+        ("modified later", []) => {
+            let later = vec![web.now + HOUR];
+            web.budgets.modified.insert("data-web-2-uid".to_owned(), later);
+        }
+        _ => common(web, word, numbers),
+    }
+}
+
+const AT_ONCE: &str = "
+    one place is free                          | budget 1 0                              | grow 2
+    others use it                              | budget 1 1                              |
+    others use more than the budget            | budget 1 9                              |
+    others are not known yet                   | budget 9                                |
+    the replicas share the rest, highest first | budget 3 1, at a time 3                 | grow 2, grow 1
+    a PVC in motion uses a place               | budget 2 1, at a time 3, expanding 2    |
+    a PVC that waits for its node uses none    | budget 1 0, at a time 3, node pending 2 | grow 1
+    a PVC that waits for its node and for another attributes class uses one \
+        | budget 1 0, at a time 3, node pending 2, class fast 2 |
+    a PVC in motion for longer than the progress deadline uses none | budget 1 0, at a time 3, expanding 2, late 2 \
+        | grow 1
+    a PVC that is done uses none               | budget 1 0, done 2                      | grow 1
+    an infeasible PVC uses none                | budget 1 0, Parallel, infeasible 2      | grow 1, ClaimExpansionFailed
+    a label alone needs none                   | budget 1 1, request 2 2                 | grow 2
+    a change of the attributes class needs one | budget 1 1, request 2 2, staged class   |
+    a budget of another class                  | budget 1 1, budget of gp                | grow 2
+";
 
 #[test]
 fn pvcs_in_motion_stay_within_the_budget() {
-    check(AT_ONCE);
+    check_with(web, AT_ONCE, word);
 }
 
-/// A change of the fixture, and which replicas are written.
-type WrittenRow = (&'static str, fn(&mut Snapshot), &'static [u32]);
-
-const PER_DAY: &[WrittenRow] = &[
-    ("never modified", |web| per_day(web, 1, &[]), &[2]),
-    ("an hour ago", |web| per_day(web, 1, &[1]), &[]),
-    ("23 hours ago", |web| per_day(web, 1, &[23]), &[]),
-    ("a day ago", |web| per_day(web, 1, &[24]), &[2]),
-    ("one of two", |web| per_day(web, 2, &[1]), &[2]),
-    ("two of two", |web| per_day(web, 2, &[23, 1]), &[]),
-    ("one of them a day ago", |web| per_day(web, 2, &[25, 1]), &[2]),
-    ("more than there may be", |web| per_day(web, 1, &[23, 22]), &[]),
-    (
-        "the clock was set back since",
-        |web| {
-            per_day(web, 1, &[]);
-            let later = vec![web.now + HOUR];
-            web.budgets.modified.insert("data-web-2-uid".to_owned(), later);
-        },
-        &[2],
-    ),
-    (
-        "no PVC overtakes one that waits",
-        |web| {
-            per_day(web, 1, &[1]);
-            web.set.pod_management = PodManagement::Parallel;
-        },
-        &[],
-    ),
-    (
-        "a PVC that may be in motion as well continues",
-        |web| {
-            per_day(web, 1, &[1]);
-            in_motion(web, 2);
-        },
-        &[1],
-    ),
-];
+/// A change of the fixture, and which replica is written.
+const PER_DAY: &str = "
+    never modified                                | per day 1                 | 2
+    an hour ago                                   | per day 1 1               |
+    23 hours ago                                  | per day 1 23              |
+    a day ago                                     | per day 1 24              | 2
+    one of two                                    | per day 2 1               | 2
+    two of two                                    | per day 2 23 1            |
+    one of them a day ago                         | per day 2 25 1            | 2
+    more than there may be                        | per day 1 23 22           |
+    the clock was set back since                  | per day 1, modified later | 2
+    no PVC overtakes one that waits               | per day 1 1, Parallel     |
+    a PVC that may be in motion as well continues | per day 1 1, at a time 2  | 1
+";
 
 #[test]
 fn modifications_in_24_hours_stay_within_the_budget() {
-    for (why, change, expected) in PER_DAY {
+    for [why, change, expected] in rows(PER_DAY) {
         let mut web = web();
-        change(&mut web);
+        act(&mut web, change, word);
         let writes = writes(&web);
         let names = writes.iter().map(|action| match action {
             Action::ApplyClaim(apply) => {
                 let noted = apply.annotations.get(keys::MODIFIED).map(|times| spending::read(times));
                 assert_eq!(noted.and_then(|times| times.last().copied()), Some(web.now), "{why}");
-                apply.name.to_string()
+                apply.name.as_str().replace("data-web-", "")
             }
             other => panic!("{why}: {other:?}"),
         });
-        let expected: Vec<String> = expected.iter().map(|ordinal| format!("data-web-{ordinal}")).collect();
-        assert_eq!(names.collect::<Vec<_>>(), expected, "{why}");
+        assert_eq!(names.collect::<Vec<_>>().join(", "), expected, "{why}");
     }
 }
 
@@ -298,7 +212,7 @@ fn pvc_waiting_for_a_place_reports_the_numbers() {
         ("WaitsForBudget", Some(spending::RECHECK))
     );
     // The rollout waits for the PVC in motion.
-    in_motion(&mut web, 2);
+    web.set.max_in_motion = Some(MaxInMotion(2));
     web.applied("data-web-2").resizing = true;
     assert_eq!(plan(&web).progress.ready.reason, "RollingOut");
     let places = plan(&web).places;
@@ -317,40 +231,23 @@ fn pvc_waiting_for_a_place_reports_the_numbers() {
 
 #[test]
 fn places_count_pvcs_in_motion_and_written_now() {
-    type PlacesRow = (&'static str, fn(&mut Snapshot), usize);
-    let rows: [PlacesRow; 5] = [
-        ("one is written", |web| at_once(web, 2, Some(0)), 1),
-        ("none is written", |web| at_once(web, 2, Some(2)), 0),
-        (
-            "two are written",
-            |web| {
-                at_once(web, 9, Some(0));
-                in_motion(web, 2);
-            },
-            2,
-        ),
+    for (why, change, expected) in [
+        ("one is written", "budget 2 0", 1),
+        ("none is written", "budget 2 2", 0),
+        ("two are written", "budget 9 0, at a time 2", 2),
         (
             "one is in motion, below the partition",
-            |web| {
-                at_once(web, 9, Some(0));
-                web.set.partition = 3;
-                web.applied("data-web-0").resizing = true;
-            },
+            "budget 9 0, partition 3, expanding 0",
             1,
         ),
         (
             "the PVC is done, and its Pod is waited for",
-            |web| {
-                at_once(web, 9, Some(0));
-                middle_of_pods(web);
-                old_pods(web, &[2]);
-            },
+            "budget 9 0, done 2, old 2 1 0",
             0,
         ),
-    ];
-    for (why, change, expected) in rows {
+    ] {
         let mut web = web();
-        change(&mut web);
+        act(&mut web, change, word);
         let places = plan(&web).places;
         assert_eq!(
             places.moving.values().filter(|class| *class == "ebs").count(),

@@ -1,13 +1,12 @@
 //! PVCs that were left in motion, by a withdrawal or a denial, keep their places in orders and budgets.
 
 use super::budgets::at_once;
-
+use super::words::{act, common};
 use crate::claims::progress::Resize;
-use crate::gate::PodManagement;
-use crate::rollout::fixtures::{gi, label, refused, web};
+use crate::rollout::fixtures::{gi, label, rows, web};
 use crate::rollout::snapshot::Snapshot;
 use crate::rollout::{Action, plan, spending};
-use crate::templates::{MaxInMotion, keys};
+use crate::templates::keys;
 
 /// 2Gi were staged before, and the driver works on them; 3Gi are staged now.
 fn left_in_motion(web: &mut Snapshot, name: &str) {
@@ -20,106 +19,40 @@ fn left_in_motion(web: &mut Snapshot, name: &str) {
     web.stage(wanted);
 }
 
-fn denied_in_motion(web: &mut Snapshot) {
-    left_in_motion(web, "data-web-2");
-    web.set.pod_management = PodManagement::Parallel;
-    refused(web, web.now);
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        ("left", [ordinal]) => left_in_motion(web, &format!("data-web-{ordinal}")),
+        ("budget", [most, others]) => at_once(web, *most, Some(*others)),
+        ("labels of others", []) => web.claim("data-web-1").labels = web.set.match_labels.clone(),
+        _ => common(web, word, numbers),
+    }
 }
 
 /// What an earlier staging left in motion; the claims that are written.
-type LeftRow = (&'static str, fn(&mut Snapshot), &'static [&'static str]);
-
-const LEFT: &[LeftRow] = &[
-    ("nothing", |_| {}, &["data-web-2"]),
-    (
-        "one: it is finished first",
-        |web| left_in_motion(web, "data-web-1"),
-        &["data-web-1"],
-    ),
-    (
-        "one, and two may be in motion",
-        |web| {
-            left_in_motion(web, "data-web-1");
-            web.set.max_in_motion = Some(MaxInMotion(2));
-        },
-        &["data-web-1", "data-web-2"],
-    ),
-    (
-        "the same with a budget of one: it has its place already",
-        |web| {
-            at_once(web, 1, Some(0));
-            left_in_motion(web, "data-web-1");
-            web.set.max_in_motion = Some(MaxInMotion(2));
-        },
-        &["data-web-1"],
-    ),
-    (
-        "only its node has work to do",
-        |web| {
-            left_in_motion(web, "data-web-1");
-            web.claim("data-web-1").resize = Some(Resize::NodePending);
-        },
-        &["data-web-2"],
-    ),
-    (
-        "the driver cannot do it",
-        |web| {
-            left_in_motion(web, "data-web-1");
-            web.claim("data-web-1").resize = Some(Resize::ControllerInfeasible);
-        },
-        &["data-web-2"],
-    ),
-    (
-        "it is reached",
-        |web| {
-            left_in_motion(web, "data-web-1");
-            web.claim("data-web-1").capacity = Some(gi(2));
-        },
-        &["data-web-2"],
-    ),
-    (
-        "with Parallel, the new write is denied: it takes its place",
-        denied_in_motion,
-        &[],
-    ),
-    (
-        "the same, and two may be in motion",
-        |web| {
-            denied_in_motion(web);
-            web.set.max_in_motion = Some(MaxInMotion(2));
-        },
-        &["data-web-1"],
-    ),
-    (
-        "with Parallel, the new write is denied, and its Pod is not Ready",
-        |web| {
-            denied_in_motion(web);
-            for pod in ["web-2", "web-0"] {
-                web.pods.get_mut(pod).expect("a Pod").ready_since = None;
-            }
-        },
-        &[],
-    ),
-    (
-        "somebody else grows it",
-        |web| {
-            left_in_motion(web, "data-web-1");
-            web.claim("data-web-1").labels = web.set.match_labels.clone();
-        },
-        &["data-web-2"],
-    ),
-];
+const LEFT: &str = "
+    nothing                            |                                               | data-web-2
+    one: it is finished first          | left 1                                        | data-web-1
+    one, and two may be in motion      | left 1, at a time 2                           | data-web-1 data-web-2
+    the same with a budget of one: it has its place already | budget 1 0, left 1, at a time 2 | data-web-1
+    only its node has work to do       | left 1, NodeResizePending 1                   | data-web-2
+    the driver cannot do it            | left 1, ControllerResizeInfeasible 1          | data-web-2
+    it is reached                      | left 1, capacity 1 2                          | data-web-2
+    with Parallel, the new write is denied: it takes its place | left 2, Parallel, denied at 1000 |
+    the same, and two may be in motion | left 2, Parallel, denied at 1000, at a time 2 | data-web-1
+    with Parallel, the new write is denied, and its Pod is not Ready | left 2, Parallel, denied at 1000, unready 2 0 |
+    somebody else grows it             | left 1, labels of others                      | data-web-2
+";
 
 #[test]
 fn claim_left_in_motion_counts_for_order_and_budgets() {
-    for (row, change, expected) in LEFT {
+    for [row, change, expected] in rows(LEFT) {
         let mut web = web();
-        change(&mut web);
+        act(&mut web, change, word);
         let written = plan(&web).actions.into_iter().filter_map(|action| match action {
             Action::ApplyClaim(apply) => Some(apply.name.to_string()),
             _ => None,
         });
-        assert_eq!(written.collect::<Vec<_>>(), *expected, "{row}");
+        assert_eq!(written.collect::<Vec<_>>().join(" "), expected, "{row}");
     }
 }
 

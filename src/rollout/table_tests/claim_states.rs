@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use super::words::{act, common};
 use super::{done, old_pods, put_pod};
-use crate::claims::Claim;
 use crate::gate::PodManagement;
 use crate::rollout::assessment::At;
-use crate::rollout::fixtures::{gi, refused, state, web};
+use crate::rollout::fixtures::{gi, rows, state, web};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{Modify, Resize, Snapshot};
+use crate::rollout::snapshot::{Modify, Snapshot};
 use crate::templates::ClaimTemplate;
 
 /// The actions when the highest of three replicas is in this state and the two below it are outdated: with
@@ -72,54 +72,49 @@ const TABLE: &str = "
     Done             | Updated  | 1        | 1        |
 ";
 
-/// The volume of the claim does not exist any more.
-fn lose(claim: &mut Claim) {
-    (claim.bound, claim.lost) = (false, true);
+/// The state of the highest claim, and the change that leads to it.
+const STATES: &str = "
+    Pending          |
+    Unbound          | unbound 2
+    Unbound updated  | applied 2, unbound 2
+    Refused, lost    | lost
+    Refused, lost B  | applied 2, lost
+    Applied          | applied 2
+    Expanding        | expanding 2
+    NodeExpanding    | node pending 2
+    Modifying        | modifying 2
+    Infeasible       | infeasible 2
+    Refused          | denied at 1000
+    Refused, due     | denied at 900
+    Refused, differs | another access mode
+    Foreign          | foreign 2
+    Terminating      | terminating 2
+    Missing          | missing 2
+    Done             | done 2
+";
+
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match word {
+        // The volume of the claim does not exist any more.
+        "lost" => {
+            let claim = web.claim("data-web-2");
+            (claim.bound, claim.lost) = (false, true);
+        }
+        "another access mode" => {
+            let slow = r#"{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteMany"]}}"#;
+            web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(slow).unwrap().spec);
+        }
+        _ => common(web, word, numbers),
+    }
 }
 
-/// The state of the highest claim, and the change that leads to it.
-type StateRow = (&'static str, fn(&mut Snapshot));
-
-const STATES: [StateRow; 17] = [
-    ("Pending", |_| {}),
-    ("Unbound", |web| web.claim("data-web-2").bound = false),
-    ("Unbound updated", |web| web.applied("data-web-2").bound = false),
-    ("Refused, lost", |web| lose(web.claim("data-web-2"))),
-    ("Refused, lost B", |web| lose(web.applied("data-web-2"))),
-    ("Applied", |web| _ = web.applied("data-web-2")),
-    ("Expanding", |web| web.applied("data-web-2").resizing = true),
-    ("NodeExpanding", |web| {
-        web.applied("data-web-2").resize = Some(Resize::NodePending);
-    }),
-    ("Modifying", |web| {
-        web.done("data-web-2");
-        web.claim("data-web-2").modify = Some(Modify::InProgress);
-        web.claim("data-web-2").class = Some("fast".to_owned());
-    }),
-    ("Infeasible", |web| {
-        web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
-    }),
-    ("Refused", |web| refused(web, 1000)),
-    ("Refused, due", |web| refused(web, 900)),
-    ("Refused, differs", |web| {
-        let slow = r#"{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteMany"]}}"#;
-        web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(slow).unwrap().spec);
-    }),
-    ("Foreign", |web| {
-        web.take_over("data-web-2");
-    }),
-    ("Terminating", |web| web.claim("data-web-2").terminating = true),
-    ("Missing", |web| _ = web.claims.remove("data-web-2")),
-    ("Done", |web| web.done("data-web-2")),
-];
-
 /// The actions, as in the table, and the Events.
-fn cell(change: fn(&mut Snapshot), pod: At, old: &[u32], pod_management: PodManagement) -> (String, String) {
+fn cell(change: &str, pod: At, old: &[u32], pod_management: PodManagement) -> (String, String) {
     let mut web = web();
     web.set.pod_management = pod_management;
     old_pods(&mut web, old);
     put_pod(&mut web, pod);
-    change(&mut web);
+    act(&mut web, change, word);
     let (mut acts, mut events) = (Vec::new(), Vec::new());
     for word in done(&web).split(", ") {
         match word {
@@ -149,7 +144,7 @@ fn claim_not_grown_is_modifying_only_with_a_new_class() {
 #[test]
 fn claim_states_lead_to_the_actions_of_the_table() {
     let mut table = String::from("\n    claim            | Pod      | it alone | all Pods | Event\n");
-    for (name, change) in STATES {
+    for [name, change] in rows(STATES) {
         for pod in [At::Absent, At::Outdated, At::Updated] {
             let mut notices = Vec::new();
             let cells = [&[][..], &[1, 0]].map(|old| {
@@ -173,7 +168,7 @@ fn claim_states_lead_to_the_actions_of_the_table() {
             table += "\n";
         }
         let mut web = web();
-        change(&mut web);
+        act(&mut web, change, word);
         let expected = name.split([',', ' ']).next().unwrap_or_default();
         assert_eq!(state(&web, "data-web-2").as_str(), expected);
         assert_eq!(plan(&web).progress.claims.len(), if name == "Done" { 2 } else { 3 });

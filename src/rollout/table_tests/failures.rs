@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::done;
+use super::words::{act, common};
 use crate::gate::PodManagement;
-use crate::rollout::fixtures::{apply, complete, events, gi, refused, web, writes};
-use crate::rollout::plan::{RECHECK, plan};
-use crate::rollout::snapshot::{Modify, Resize, Snapshot};
+use crate::rollout::fixtures::{apply, complete, events, gi, refused, rows, web, writes};
+use crate::rollout::plan::plan;
+use crate::rollout::snapshot::Snapshot;
 use crate::rollout::{Previous, Reason};
 use crate::templates::{ClaimTemplate, Phase, ProgressDeadline};
 
@@ -16,83 +17,35 @@ fn asks(web: &mut Snapshot, spec: &str) {
     web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(&text).unwrap().spec);
 }
 
-/// A change of the claim; its state and reason, the reason of the condition `Stalled`, the actions, and the requeue.
-type Row = (fn(&mut Snapshot), &'static str, &'static str, &'static str, u64);
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        ("ReadWriteMany", []) => asks(web, r#"{"accessModes":["ReadWriteMany"]}"#),
+        ("Block", []) => asks(web, r#"{"accessModes":["ReadWriteOnce"],"volumeMode":"Block"}"#),
+        ("another staging", []) => web.previous.as_mut().unwrap().staging = None,
+        ("deadline", [seconds]) => web.set.progress_deadline = ProgressDeadline(*seconds),
+        _ => common(web, word, numbers),
+    }
+}
 
-const ROWS: [Row; 9] = [
-    (
-        |web| refused(web, 1000),
-        "Refused Forbidden",
-        "ClaimRefused",
-        "FailedToPatchPVC",
-        4,
-    ),
-    (
-        |web| refused(web, 999),
-        "Refused Forbidden",
-        "ClaimRefused",
-        "FailedToPatchPVC",
-        3,
-    ),
-    (
-        |web| refused(web, 996),
-        "Refused Forbidden",
-        "ClaimRefused",
-        "grow 2, FailedToPatchPVC",
-        RECHECK,
-    ),
-    (
-        |web| asks(web, r#"{"accessModes":["ReadWriteMany"]}"#),
-        "Refused Differs",
-        "ClaimRefused",
-        "FailedToPatchPVC",
-        RECHECK,
-    ),
-    (
-        |web| asks(web, r#"{"accessModes":["ReadWriteOnce"],"volumeMode":"Block"}"#),
-        "Refused Differs",
-        "ClaimRefused",
-        "FailedToPatchPVC",
-        RECHECK,
-    ),
-    (
-        |web| web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible),
-        "Infeasible Infeasible",
-        "ClaimInfeasible",
-        "ClaimExpansionFailed",
-        RECHECK,
-    ),
-    (
-        |web| web.applied("data-web-2").resize = Some(Resize::NodeInfeasible),
-        "Infeasible Infeasible",
-        "ClaimInfeasible",
-        "ClaimExpansionFailed",
-        RECHECK,
-    ),
-    (
-        |web| {
-            let claim = web.applied("data-web-2");
-            (claim.modify, claim.class) = (Some(Modify::Infeasible), Some("fast".to_owned()));
-        },
-        "Infeasible Infeasible",
-        "ClaimInfeasible",
-        "ClaimExpansionFailed",
-        RECHECK,
-    ),
-    (
-        |web| web.take_over("data-web-2"),
-        "Foreign OwnedByAnother",
-        "ClaimForeign",
-        "ClaimForeign",
-        RECHECK,
-    ),
-];
+/// A change of the claim; its state and reason, the reason of the condition `Stalled`, the actions, and the requeue.
+const ROWS: &str = "
+    denied at 1000    | Refused Forbidden      | ClaimRefused    | FailedToPatchPVC         | 4
+    denied at 999     | Refused Forbidden      | ClaimRefused    | FailedToPatchPVC         | 3
+    denied at 996     | Refused Forbidden      | ClaimRefused    | grow 2, FailedToPatchPVC | 300
+    ReadWriteMany     | Refused Differs        | ClaimRefused    | FailedToPatchPVC         | 300
+    Block             | Refused Differs        | ClaimRefused    | FailedToPatchPVC         | 300
+    infeasible 2      | Infeasible Infeasible  | ClaimInfeasible | ClaimExpansionFailed     | 300
+    node infeasible 2 | Infeasible Infeasible  | ClaimInfeasible | ClaimExpansionFailed     | 300
+    applied 2, class fast 2, modify Infeasible 2 | Infeasible Infeasible | ClaimInfeasible | ClaimExpansionFailed \
+        | 300
+    foreign 2         | Foreign OwnedByAnother | ClaimForeign    | ClaimForeign             | 300
+";
 
 #[test]
 fn failure_stalls_the_rollout_and_emits_one_event() {
-    for (change, state, stalled, expected, requeue) in ROWS {
+    for [change, state, stalled, expected, requeue] in rows(ROWS) {
         let mut web = web();
-        change(&mut web);
+        act(&mut web, change, word);
         assert_eq!(done(&web), expected, "{state}");
         let found = plan(&web);
         let progress = &found.progress;
@@ -103,7 +56,8 @@ fn failure_stalls_the_rollout_and_emits_one_event() {
             (true, stalled),
             "{state}"
         );
-        assert_eq!((found.requeue_after, found.settled), (Some(requeue), false), "{state}");
+        let requeue = requeue.parse().ok();
+        assert_eq!((found.requeue_after, found.settled), (requeue, false), "{state}");
         // One Event for each cause.
         let reported = Previous {
             claims: [(
@@ -123,35 +77,28 @@ fn failure_stalls_the_rollout_and_emits_one_event() {
     }
 }
 
+/// The state and reason in the report, a change; the state and reason now, and the actions.
+const REPORTED: &str = "
+    Refused Invalid          |                 | Refused Invalid   | grow 2
+    Refused Invalid          | denied at 1000  | Refused Forbidden | FailedToPatchPVC
+    Refused Invalid          | paused          | Pending Paused    |
+    Refused Invalid          | another staging | Pending Waiting   | grow 2, ClaimsStaged
+    // The claim or a budget shows these, and does not any more.
+    Refused WaitsForBudget   |                 | Pending Waiting   | grow 2
+    Refused Differs          |                 | Pending Waiting   | grow 2
+    Refused CreatedOtherwise |                 | Pending Waiting   | grow 2
+    Refused Lost             |                 | Pending Waiting   | grow 2
+    Infeasible Infeasible    |                 | Pending Waiting   | grow 2
+";
+
 #[test]
 fn denial_in_the_report_counts_until_the_next_answer() {
-    type Row = (&'static str, fn(&mut Snapshot), &'static str, &'static str);
-    let nothing: fn(&mut Snapshot) = |_| {};
-    let other: fn(&mut Snapshot) = |web| web.previous.as_mut().unwrap().staging = None;
-    let grow = "grow 2";
-    let rows: [Row; 9] = [
-        ("Refused Invalid", nothing, "Refused Invalid", grow),
-        (
-            "Refused Invalid",
-            |web| refused(web, 1000),
-            "Refused Forbidden",
-            "FailedToPatchPVC",
-        ),
-        ("Refused Invalid", |web| web.set.paused = true, "Pending Paused", ""),
-        ("Refused Invalid", other, "Pending Waiting", "grow 2, ClaimsStaged"),
-        // The claim or a budget shows these, and does not any more.
-        ("Refused WaitsForBudget", nothing, "Pending Waiting", grow),
-        ("Refused Differs", nothing, "Pending Waiting", grow),
-        ("Refused CreatedOtherwise", nothing, "Pending Waiting", grow),
-        ("Refused Lost", nothing, "Pending Waiting", grow),
-        ("Infeasible Infeasible", nothing, "Pending Waiting", grow),
-    ];
-    for (reported, change, expected, actions) in rows {
+    for [reported, change, expected, actions] in rows(REPORTED) {
         let mut web = web();
         let (state, cause) = reported.split_once(' ').unwrap();
         let row = (state.to_owned(), cause.to_owned(), "no".to_owned());
         web.previous.as_mut().unwrap().claims = [("data-web-2".to_owned(), row)].into();
-        change(&mut web);
+        act(&mut web, change, word);
         let claim = &plan(&web).progress.claims[0];
         let found = format!("{} {}", claim.state, claim.reason);
         assert_eq!((&*found, &*done(&web)), (expected, actions), "{reported}");
@@ -288,28 +235,22 @@ fn same_cause_with_other_numbers_emits_one_event() {
 /// The last progress, and whether the rollout is stalled. The deadline is 600 seconds unless the user sets one.
 #[test]
 fn rollout_without_progress_stalls_at_its_deadline() {
-    type Row = (&'static str, fn(&mut Snapshot), bool);
-    let rows: [Row; 6] = [
-        ("a claim at 950, and it is 1549", |web| web.now = 1549, false),
-        ("a claim at 950, and it is 1550", |web| web.now = 1550, true),
+    for (row, change, stalled) in [
+        ("a claim at 950, and it is 1549", "now 1549", false),
+        ("a claim at 950, and it is 1550", "now 1550", true),
         (
             "a Pod that the rollout does not wait for has become Ready since",
-            |web| web.pods.get_mut("web-0").unwrap().ready_since = Some(1540),
+            "Pod ready since 0 1540",
             true,
         ),
-        (
-            "the user sets a deadline",
-            |web| web.set.progress_deadline = ProgressDeadline(700),
-            false,
-        ),
-        ("the rollout is paused", |web| web.set.paused = true, false),
-        ("nothing was reported before", |web| web.previous = None, false),
-    ];
-    for (row, change, stalled) in rows {
+        ("the user sets a deadline", "deadline 700", false),
+        ("the rollout is paused", "paused", false),
+        ("nothing was reported before", "nothing reported", false),
+    ] {
         let mut web = web();
         web.applied("data-web-2").resizing = true;
         web.now = 1550;
-        change(&mut web);
+        act(&mut web, change, word);
         let found = plan(&web).progress.stalled;
         assert_eq!(found.holds, stalled, "{row}");
         if stalled {

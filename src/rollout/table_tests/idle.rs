@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::rollout::fixtures::{events, template, web, writes};
+use super::words::{act, common};
+use crate::rollout::fixtures::{events, rows, web, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{Previous, Snapshot};
 use crate::rollout::{Action, Reason};
@@ -20,60 +21,26 @@ fn dropped() -> Snapshot {
 }
 
 /// The last report, and the reason that is reported now.
-type Row = (&'static str, fn(&mut Snapshot), &'static str);
-
-const WITHDRAWN: [Row; 9] = [
-    ("the rollout was running", |_| {}, "Withdrawn"),
-    (
-        "the rollout was stalled",
-        |web| previous(web).ready = "ClaimRefused".to_owned(),
-        "Withdrawn",
-    ),
-    (
-        "the rollout was complete",
-        |web| previous(web).ready = "Complete".to_owned(),
-        "Withdrawn",
-    ),
-    (
-        "only new claims got the templates",
-        |web| previous(web).ready = "OnClaimDelete".to_owned(),
-        "Withdrawn",
-    ),
-    (
-        "the change was withdrawn before",
-        |web| {
-            previous(web).ready = "Withdrawn".to_owned();
-            previous(web).revision = Revision::of(&web.set.live);
-        },
-        "Withdrawn",
-    ),
-    (
-        "the live templates have become the staged ones",
-        |web| web.set.live = vec![template("data", "2Gi")],
-        "NothingStaged",
-    ),
-    (
-        "the live templates have changed, and nothing was staged before",
-        |web| previous(web).ready = "NothingStaged".to_owned(),
-        "NothingStaged",
-    ),
-    (
-        "the live templates have changed after a withdrawal",
-        |web| previous(web).ready = "Withdrawn".to_owned(),
-        "NothingStaged",
-    ),
-    (
-        "nothing was reported before",
-        |web| web.previous = None,
-        "NothingStaged",
-    ),
-];
+const WITHDRAWN: &str = "
+    the rollout was running                            |                                      | Withdrawn
+    the rollout was stalled                            | reported ClaimRefused                | Withdrawn
+    the rollout was complete                           | reported Complete                    | Withdrawn
+    only new claims got the templates                  | reported OnClaimDelete               | Withdrawn
+    the change was withdrawn before                    | reported Withdrawn, live is reported | Withdrawn
+    the live templates have become the staged ones     | live 2                               | NothingStaged
+    the live templates have changed, and nothing was staged before | reported NothingStaged | NothingStaged
+    the live templates have changed after a withdrawal | reported Withdrawn                   | NothingStaged
+    nothing was reported before                        | nothing reported                     | NothingStaged
+";
 
 #[test]
 fn staged_change_removed_is_withdrawn_unless_it_is_live() {
-    for (row, change, expected) in WITHDRAWN {
+    for [row, change, expected] in rows(WITHDRAWN) {
         let mut web = dropped();
-        change(&mut web);
+        act(&mut web, change, |web, word, numbers| match word {
+            "live is reported" => previous(web).revision = Revision::of(&web.set.live),
+            _ => common(web, word, numbers),
+        });
         let plan = plan(&web);
         let progress = &plan.progress;
         let conditions = [&progress.ready, &progress.reconciling, &progress.stalled];

@@ -1,8 +1,8 @@
 //! Claims that are counted and named where nothing is rolled out: with `OnClaimDelete`, and after a withdrawal.
 
-use crate::claims::Claim;
+use super::words::{act, common};
 use crate::gate::Idle;
-use crate::rollout::fixtures::{events, gi, template, web, writes};
+use crate::rollout::fixtures::{events, gi, rows, template, web, writes};
 use crate::rollout::idle_report::is_reported;
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
@@ -18,50 +18,25 @@ fn waiting() -> Snapshot {
 const WAITS: &str = "Only PVCs created from now on get the new templates";
 
 /// A change, the counters (current, updated, ready), the end of the message, and whether the set is settled.
-type Row = (&'static str, fn(&mut Snapshot), [usize; 3], &'static str, bool);
+const LAGGING: &str = "
+    nothing                |            | 3, 0, 0 | ; 3 of 3 PVCs are outdated | true
+    one was created again  | done 2     | 2, 1, 1 | ; 2 of 3 PVCs are outdated | true
+    one does not exist yet | missing 2  | 3, 0, 0 | ; 2 of 2 PVCs are outdated | false
+    all were created again | done 0 1 2 | 0, 3, 3 |                            | true
+";
 
 #[test]
 fn outdated_claims_are_counted_with_on_claim_delete() {
-    let rows: [Row; 4] = [
-        ("nothing", |_| {}, [3, 0, 0], "; 3 of 3 PVCs are outdated", true),
-        (
-            "one was created again",
-            |web| web.done("data-web-2"),
-            [2, 1, 1],
-            "; 2 of 3 PVCs are outdated",
-            true,
-        ),
-        (
-            "one does not exist yet",
-            |web| _ = web.claims.remove("data-web-2"),
-            [3, 0, 0],
-            "; 2 of 2 PVCs are outdated",
-            false,
-        ),
-        (
-            "all were created again",
-            |web| {
-                for name in ["data-web-0", "data-web-1", "data-web-2"] {
-                    web.done(name);
-                }
-            },
-            [0, 3, 3],
-            "",
-            true,
-        ),
-    ];
-    for (row, change, [current, updated, ready], lag, settled) in rows {
+    for [row, change, expected, lag, settled] in rows(LAGGING) {
         let mut web = waiting();
-        change(&mut web);
+        act(&mut web, change, common);
         let plan = plan(&web);
-        let counts = plan
-            .progress
-            .counts
-            .map(|counts| [counts.current, counts.updated, counts.ready]);
-        assert_eq!(counts, Some([current, updated, ready]), "{row}");
-        assert_eq!(plan.progress.by_template[0].updated, updated, "{row}");
+        let counts = plan.progress.counts.expect("counters");
+        let counts = [counts.current, counts.updated, counts.ready];
+        assert_eq!(counts.map(|count| count.to_string()).join(", "), expected, "{row}");
+        assert_eq!(plan.progress.by_template[0].updated, counts[1], "{row}");
         assert_eq!(plan.progress.ready.message, format!("{WAITS}{lag}"), "{row}");
-        assert_eq!((plan.settled, writes(&web)), (settled, vec![]), "{row}");
+        assert_eq!((plan.settled, writes(&web)), (settled == "true", vec![]), "{row}");
         assert!(plan.progress.claims.is_empty(), "no claim is listed: {row}");
     }
 }
@@ -85,68 +60,33 @@ fn claims_are_read_only_where_they_are_reported() {
 }
 
 /// 2Gi were staged and withdrawn; this claim requests them.
-fn dropped(change: fn(&mut Claim)) -> Snapshot {
+fn dropped(change: &str) -> Snapshot {
     let mut web = web();
-    let claim = web.applied("data-web-2");
-    claim.size_is_ours = true;
-    change(claim);
+    web.applied("data-web-2").size_is_ours = true;
+    act(&mut web, change, common);
     web.set.staged = None;
     web
 }
 
 /// A change of the claim, and the end of the message.
-type AskingRow = (&'static str, fn(&mut Claim), &'static str);
-
-const ASKING: &[AskingRow] = &[
-    (
-        "the request was not reached",
-        |_| {},
-        "; data-web-2 still asks for 2Gi, has 1Gi",
-    ),
-    ("the request was reached", |claim| claim.capacity = Some(gi(2)), ""),
-    (
-        "the class was not reached",
-        |claim| {
-            (claim.capacity, claim.class_is_ours) = (Some(gi(2)), true);
-            claim.class = Some("gold".to_owned());
-        },
-        "; data-web-2 still asks for attributes class gold, has none",
-    ),
-    (
-        "the volume has another class",
-        |claim| {
-            (claim.capacity, claim.class_is_ours) = (Some(gi(2)), true);
-            (claim.class, claim.current_class) = (Some("gold".to_owned()), Some("slow".to_owned()));
-        },
-        "; data-web-2 still asks for attributes class gold, has slow",
-    ),
-    (
-        "another manager owns the class",
-        |claim| (claim.capacity, claim.class) = (Some(gi(2)), Some("gold".to_owned())),
-        "",
-    ),
-    (
-        "another manager owns the request",
-        |claim| claim.size_is_ours = false,
-        "",
-    ),
-    (
-        "the claim has no volume",
-        |claim| claim.capacity = None,
-        "; data-web-2 still asks for 2Gi",
-    ),
-    ("the claim requests the desired size", |claim| claim.request = gi(1), ""),
-    (
-        "the claim requests the desired size, and has no volume",
-        |claim| (claim.request, claim.capacity) = (gi(1), None),
-        "",
-    ),
-];
+const ASKING: &str = "
+    the request was not reached         |                            | ; data-web-2 still asks for 2Gi, has 1Gi
+    the request was reached             | capacity 2 2               |
+    the class was not reached | capacity 2 2, our class 2, class gold 2 \
+        | ; data-web-2 still asks for attributes class gold, has none
+    the volume has another class | capacity 2 2, our class 2, class gold 2, current class slow 2 \
+        | ; data-web-2 still asks for attributes class gold, has slow
+    another manager owns the class      | capacity 2 2, class gold 2 |
+    another manager owns the request    | their size 2               |
+    the claim has no volume             | no capacity 2              | ; data-web-2 still asks for 2Gi
+    the claim requests the desired size | request 2 1                |
+    the claim requests the desired size, and has no volume | request 2 1, no capacity 2 |
+";
 
 #[test]
 fn claims_not_at_their_request_are_named_when_withdrawn() {
-    for (row, change, named) in ASKING {
-        let web = dropped(*change);
+    for [row, change, named] in rows(ASKING) {
+        let web = dropped(change);
         let plan = plan(&web);
         let message = &plan.progress.ready.message;
         assert!(
@@ -159,7 +99,7 @@ fn claims_not_at_their_request_are_named_when_withdrawn() {
         assert!(event.ends_with(named), "{row}: {event}");
         assert!(plan.settled, "{row}");
     }
-    let mut web = dropped(|_| {});
+    let mut web = dropped("");
     web.claims.remove("data-web-0");
     assert!(plan(&web).settled, "a missing claim is not waited for");
     web.set.replicas = u32::MAX;

@@ -1,10 +1,10 @@
 //! The messages of the conditions: what a rollout does, and why it waits.
 
+use super::words::{act, common};
 use crate::gate::PodManagement;
-use crate::rollout::fixtures::{gi, owner, refused, template, trouble, web as fixture};
+use crate::rollout::fixtures::{owner, refused, rows, template, trouble, web as fixture};
 use crate::rollout::plan::{RECHECK, plan};
-use crate::rollout::snapshot::{Modify, PodView, Resize, Snapshot, Unready};
-use crate::templates::Phase;
+use crate::rollout::snapshot::{PodView, Snapshot, Unready};
 
 fn pod(web: &mut Snapshot) -> &mut PodView {
     web.pods.get_mut("web-2").unwrap()
@@ -40,236 +40,78 @@ fn unready_below(web: &mut Snapshot) {
     (pod(web).revision, pod(web).unready) = ("web-old".to_owned(), None);
 }
 
-/// A change of the fixture, the condition that holds, its reason, and its message.
-type Row = (fn(&mut Snapshot), &'static str, &'static str, &'static str);
-
-const ROWS: &[Row] = &[
-    (
-        |web| _ = web.applied("data-web-2"),
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Applied: capacity 1Gi of 2Gi",
-    ),
-    (
-        |web| {
-            web.set.pod_management = PodManagement::Parallel;
-            web.applied("data-web-1");
-            web.claims.remove("data-web-2");
-        },
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; data-web-1 is Applied: capacity 1Gi of 2Gi",
-    ),
-    (
-        |web| {
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match word {
+        "log applied" => {
             web.set.live.push(template("log", "1Gi"));
             web.stage(vec![template("data", "2Gi"), template("log", "2Gi")]);
-            for ordinal in 0..3 {
-                web.add_claim("log", ordinal);
-            }
-            web.claims.remove("data-web-2");
+            (0..3).for_each(|ordinal| web.add_claim("log", ordinal));
             web.applied("log-web-2");
-        },
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; log-web-2 is Applied: capacity 1Gi of 2Gi",
-    ),
-    (
-        |web| web.applied("data-web-2").resizing = true,
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Expanding: capacity 1Gi of 2Gi",
-    ),
-    (
-        |web| web.applied("data-web-2").resize = Some(Resize::NodePending),
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is NodeExpanding: capacity 1Gi of 2Gi",
-    ),
-    (
-        |web| {
-            web.done("data-web-2");
-            let claim = web.claim("data-web-2");
-            (claim.class, claim.modify) = (Some("fast".to_owned()), Some(Modify::InProgress));
-        },
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Modifying: attributes class none, expected fast",
-    ),
-    (
-        |web| {
-            web.done("data-web-2");
-            let claim = web.claim("data-web-2");
-            (claim.class, claim.modify) = (Some("fast".to_owned()), Some(Modify::Pending));
-        },
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Modifying: attributes class none, expected fast: the class may not exist",
-    ),
-    (
-        |web| web.claim("data-web-2").bound = false,
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Unbound: waiting for a volume",
-    ),
-    (
-        |web| {
-            for name in ["data-web-2", "data-web-1", "data-web-0"] {
-                web.done(name);
-            }
-        },
-        "Reconciling",
-        "RollingOut",
-        "3 of 3 replicas are ready",
-    ),
-    (
-        |web| {
-            web.claims.remove("data-web-2");
-            web.done("data-web-1");
-            web.done("data-web-0");
-        },
-        "Reconciling",
-        "RollingOut",
-        "2 of 3 replicas are ready; data-web-2 is Missing: waiting for the StatefulSet controller to create it",
-    ),
-    (
-        released,
-        "Reconciling",
-        "RollingOut",
-        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f",
-    ),
-    (
-        |web| {
-            released(web);
-            web.pods.remove("web-2");
-        },
-        "Reconciling",
-        "RollingOut",
-        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f",
-    ),
-    (
-        |web| unready(web, "containers with unready status: [app]"),
-        "Reconciling",
-        "RollingOut",
-        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f: containers with unready status: [app]",
-    ),
-    (
-        |web| {
-            unready(web, "containers with unready status: [app]");
-            web.now = 929;
-        },
-        "Reconciling",
-        "RollingOut",
-        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f",
-    ),
-    (
-        |web| {
-            unready_below(web);
-        },
-        "Reconciling",
-        "RollingOut",
-        "2 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f, which Kubernetes replaces when web-0 is \
-         Ready: no space left",
-    ),
-    (
-        |web| {
-            released(web);
-            pod(web).deleted = Some(960);
-        },
-        "Reconciling",
-        "RollingOut",
-        "1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f: still being deleted",
-    ),
-    (
-        |web| {
-            released(web);
-            web.claim("data-web-2").capacity = Some(gi(1));
-        },
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Applied: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready",
-    ),
-    (
-        |web| web.set.paused = true,
-        "Reconciling",
-        "Paused",
-        "0 of 3 replicas are ready; paused by the annotation claim-rollout.io/paused",
-    ),
-    (
-        |web| {
-            web.set.partition = 2;
-            web.done("data-web-2");
-        },
-        "Reconciling",
-        "Partitioned",
-        "1 of 3 replicas are ready; the others are below the partition 2",
-    ),
-    (
-        |web| refused(web, 1000),
-        "Stalled",
-        "ClaimRefused",
-        "data-web-2: exceeded quota",
-    ),
-    (
-        |web| {
-            let claim = web.applied("data-web-2");
-            claim.resize = Some(Resize::ControllerInfeasible);
-            claim.troubles = vec![trouble("ControllerResizeError")];
-        },
-        "Stalled",
-        "ClaimInfeasible",
-        "data-web-2: ControllerResizeError of the driver; withdraw the change, and let the PVC request at least 1025Mi",
-    ),
-    (
-        |web| web.claim("data-web-2").owners = vec![owner("VirtualMachine", "vm", "vm-uid")],
-        "Stalled",
-        "ClaimForeign",
-        "data-web-2: owned by VirtualMachine vm",
-    ),
+        }
+        "released" => released(web),
+        "replaced" => unready(web, "containers with unready status: [app]"),
+        "unready below" => unready_below(web),
+        "trouble" => web.claim("data-web-2").troubles = vec![trouble("ControllerResizeError")],
+        "of a VirtualMachine" => web.claim("data-web-2").owners = vec![owner("VirtualMachine", "vm", "vm-uid")],
+        _ => common(web, word, numbers),
+    }
+}
+
+/// A change of the fixture, the condition that holds, its reason, and its message.
+const ROWS: &str = "
+    applied 2 | Reconciling | RollingOut | 0 of 3 replicas are ready; data-web-2 is Applied: capacity 1Gi of 2Gi
+    Parallel, applied 1, missing 2 | Reconciling | RollingOut \
+        | 0 of 3 replicas are ready; data-web-1 is Applied: capacity 1Gi of 2Gi
+    log applied, missing 2 | Reconciling | RollingOut \
+        | 0 of 3 replicas are ready; log-web-2 is Applied: capacity 1Gi of 2Gi
+    expanding 2 | Reconciling | RollingOut | 0 of 3 replicas are ready; data-web-2 is Expanding: capacity 1Gi of 2Gi
+    node pending 2 | Reconciling | RollingOut \
+        | 0 of 3 replicas are ready; data-web-2 is NodeExpanding: capacity 1Gi of 2Gi
+    modifying 2 | Reconciling | RollingOut \
+        | 0 of 3 replicas are ready; data-web-2 is Modifying: attributes class none, expected fast
+    modifying 2, modify Pending 2 | Reconciling | RollingOut \
+        | 0 of 3 replicas are ready; data-web-2 is Modifying: attributes class none, expected fast: the class may not \
+            exist
+    unbound 2 | Reconciling | RollingOut | 0 of 3 replicas are ready; data-web-2 is Unbound: waiting for a volume
+    done 2 1 0 | Reconciling | RollingOut | 3 of 3 replicas are ready
+    missing 2, done 1 0 | Reconciling | RollingOut \
+        | 2 of 3 replicas are ready; data-web-2 is Missing: waiting for the StatefulSet controller to create it
+    released | Reconciling | RollingOut \
+        | 1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f
+    released, no Pod 2 | Reconciling | RollingOut \
+        | 1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f
+    replaced | Reconciling | RollingOut \
+        | 1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f: containers with unready \
+            status: [app]
+    replaced, now 929 | Reconciling | RollingOut \
+        | 1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f
+    unready below | Reconciling | RollingOut \
+        | 2 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f, which Kubernetes replaces \
+            when web-0 is Ready: no space left
+    released, ending at 2 960 | Reconciling | RollingOut \
+        | 1 of 3 replicas are ready; waiting for Pod web-2 to be Ready at revision web-9f: still being deleted
+    released, capacity 2 1 | Reconciling | RollingOut \
+        | 0 of 3 replicas are ready; data-web-2 is Applied: capacity 1Gi of 2Gi; Pod web-2 is replaced when it is ready
+    paused | Reconciling | Paused | 0 of 3 replicas are ready; paused by the annotation claim-rollout.io/paused
+    partition 2, done 2 | Reconciling | Partitioned | 1 of 3 replicas are ready; the others are below the partition 2
+    denied at 1000 | Stalled | ClaimRefused | data-web-2: exceeded quota
+    infeasible 2, trouble | Stalled | ClaimInfeasible \
+        | data-web-2: ControllerResizeError of the driver; withdraw the change, and let the PVC request at least 1025Mi
+    of a VirtualMachine | Stalled | ClaimForeign | data-web-2: owned by VirtualMachine vm
     // A stuck claim does not matter before its turn, or below the partition.
-    (
-        |web| web.take_over("data-web-0"),
-        "Reconciling",
-        "RollingOut",
-        "0 of 3 replicas are ready; data-web-2 is Pending: waiting for its turn",
-    ),
-    (
-        |web| {
-            web.set.partition = 2;
-            web.take_over("data-web-0");
-            web.done("data-web-2");
-        },
-        "Reconciling",
-        "Partitioned",
-        "1 of 3 replicas are ready; the others are below the partition 2",
-    ),
-    (
-        |web| {
-            web.set.paused = true;
-            web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
-        },
-        "Stalled",
-        "ClaimInfeasible",
-        "data-web-2: not possible for the driver; withdraw the change, and let the PVC request at least 1025Mi",
-    ),
-    (
-        |web| {
-            for name in ["data-web-2", "data-web-1", "data-web-0"] {
-                web.done(name);
-            }
-            web.phase(Phase::Complete);
-        },
-        "Ready",
-        "Complete",
-        "All PVCs are updated and ready",
-    ),
-];
+    foreign 0 | Reconciling | RollingOut | 0 of 3 replicas are ready; data-web-2 is Pending: waiting for its turn
+    partition 2, foreign 0, done 2 | Reconciling | Partitioned \
+        | 1 of 3 replicas are ready; the others are below the partition 2
+    paused, infeasible 2 | Stalled | ClaimInfeasible \
+        | data-web-2: not possible for the driver; withdraw the change, and let the PVC request at least 1025Mi
+    done 2 1 0, Complete | Ready | Complete | All PVCs are updated and ready
+";
 
 #[test]
 fn conditions_explain_what_a_rollout_waits_for() {
-    for &(change, holds, reason, message) in ROWS {
+    for [change, holds, reason, message] in rows(ROWS) {
         let mut web = fixture();
-        change(&mut web);
+        act(&mut web, change, word);
         let progress = plan(&web).progress;
         let conditions = [
             ("Ready", &progress.ready),

@@ -1,5 +1,5 @@
 //! The rows of the design about the rollout and about failures, as tables. Each row compares the whole list of actions,
-//! so that no other action is taken.
+//! so that no other action is taken. [`words`] has the changes that the rows name.
 
 mod advance;
 mod budgets;
@@ -34,15 +34,17 @@ mod scaled_away;
 mod scope;
 mod settings_rules;
 mod stagings;
+pub(in crate::rollout) mod words;
 
 use super::assessment::At;
-use super::fixtures::{apply, complete, web};
+use super::fixtures::{apply, complete, rows, web};
 use super::plan::plan;
 use super::snapshot::Snapshot;
 use super::{Action, EventNotice, SetReady, SetStaged};
 use crate::templates::{Phase, Ready};
+use words::{Word, act, common};
 
-/// TemplateNames this replica in the annotation `ready`, or removes the annotation.
+/// Names this replica in the annotation `ready`, or removes the annotation.
 fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
     let revision = web.target();
     Action::SetReady(SetReady {
@@ -107,34 +109,20 @@ fn old_pods(web: &mut Snapshot, ordinals: &[u32]) {
     }
 }
 
-/// A change of the fixture, and the actions.
-type Row = (&'static str, fn(&mut Snapshot), &'static str);
+/// Checks rows of why, a change of the fixture, and the actions.
+fn check(table: &str) {
+    check_with(web, table, common);
+}
 
-fn check(rows: &[Row]) {
-    for (row, change, expected) in rows {
-        let mut web = web();
-        change(&mut web);
-        assert_eq!(done(&web), *expected, "{row}");
+/// The same from this snapshot, with the words of this table.
+fn check_with(snapshot: fn() -> Snapshot, table: &str, word: Word) {
+    for [row, change, expected] in rows(table) {
+        let mut web = snapshot();
+        act(&mut web, change, word);
+        assert_eq!(done(&web), expected, "{row}");
     }
-}
-
-/// The middle of a rollout: the highest replica is done.
-fn middle(web: &mut Snapshot) {
-    web.done("data-web-2");
-}
-
-/// The middle of a rollout with Pods: the highest Pod was replaced as well.
-fn middle_of_pods(web: &mut Snapshot) {
-    middle(web);
-    old_pods(web, &[1, 0]);
 }
 
 fn all_done(web: &mut Snapshot) {
-    for name in ["data-web-2", "data-web-1", "data-web-0"] {
-        web.done(name);
-    }
-}
-
-fn unready(web: &mut Snapshot, ordinal: u32) {
-    web.pods.get_mut(&format!("web-{ordinal}")).unwrap().ready_since = None;
+    act(web, "done 2 1 0", common);
 }

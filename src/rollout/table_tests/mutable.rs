@@ -1,12 +1,13 @@
 //! StatefulSets whose templates can change (OpenKruise): the live templates are rolled out, and nothing is written to
 //! the set.
 
-use super::super::fixtures::{apply, gi, staged_change, template, web, writes};
-use super::super::plan::plan;
-use super::super::snapshot::Snapshot;
+use super::text;
+use super::words::{act, common};
 use crate::api::Settings;
-use crate::rollout::Action;
-use crate::templates::{Phase, ReplaceSet, Sync, keys};
+use crate::rollout::fixtures::{rows, staged_change, template, web, writes};
+use crate::rollout::snapshot::Snapshot;
+use crate::rollout::{Action, plan};
+use crate::templates::{Phase, ReplaceSet, Sync};
 
 /// The set as the controller reads it: 2Gi in its live templates.
 fn advanced() -> Snapshot {
@@ -19,37 +20,36 @@ fn advanced() -> Snapshot {
     web
 }
 
-/// A change, the ordinal of the PVC that is written, and the reason of the condition `Ready`.
-type MutableRow = (&'static str, fn(&mut Snapshot), Option<u32>, &'static str);
+/// A change, the writes, and the reason of the condition `Ready`.
+const MUTABLE: &str = "
+    its templates have grown   |                                       | grow 2 | RollingOut
+    one PVC is on the way      | applied 2                             |        | RollingOut
+    one PVC is done            | done 2                                | grow 1 | RollingOut
+    all are done               | done 0 1 2                            |        | Complete
+    a PVC was made by hand     | done 0 1 2, unlabelled 0              | grow 0 | RollingOut
+    a PVC is larger            | done 0 1 2, request 0 9, capacity 0 9 |        | Complete
+    its Pods are outdated      | Pods outdated                         | grow 2 | RollingOut
+    a Pod is away              | no Pod 1                              | grow 2 | RollingOut
+    it is paused               | paused                                |        | Paused
+    a partition keeps the last | partition 3                           |        | Partitioned
+    a field excludes it        | excluded                              |        | NotSupported
+";
 
-#[rustfmt::skip]
-const MUTABLE: [MutableRow; 11] = [
-    ("its templates have grown", |_| {}, Some(2), "RollingOut"),
-    ("one PVC is on the way", |web| _ = web.applied("data-web-2"), None, "RollingOut"),
-    ("one PVC is done", |web| web.done("data-web-2"), Some(1), "RollingOut"),
-    ("all are done", all_done, None, "Complete"),
-    ("a PVC was made by hand", |web| { all_done(web); web.claim("data-web-0").labels.remove(keys::REVISION); }, Some(0), "RollingOut"),
-    ("a PVC is larger", |web| { all_done(web); let claim = web.claim("data-web-0"); (claim.request, claim.capacity) = (gi(9), Some(gi(9))); }, None, "Complete"),
-    ("its Pods are outdated", |web| web.set.update_revision = "web-2".to_owned(), Some(2), "RollingOut"),
-    ("a Pod is away", |web| _ = web.pods.remove("web-1"), Some(2), "RollingOut"),
-    ("it is paused", |web| web.set.paused = true, None, "Paused"),
-    ("a partition keeps the last", |web| { web.set.partition = 3; }, None, "Partitioned"),
-    ("a field excludes it", |web| web.set.not_supported = Some("spec.reserveOrdinals is set"), None, "NotSupported"),
-];
-
-fn all_done(web: &mut Snapshot) {
-    for ordinal in 0..3 {
-        web.done(&format!("data-web-{ordinal}"));
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match word {
+        "Pods outdated" => "web-2".clone_into(&mut web.set.update_revision),
+        "excluded" => web.set.not_supported = Some("spec.reserveOrdinals is set"),
+        _ => common(web, word, numbers),
     }
 }
 
 #[test]
 fn mutable_templates_are_rolled_out_and_the_set_not_written() {
-    for (row, change, written, reason) in MUTABLE {
+    for [row, change, written, reason] in rows(MUTABLE) {
         let mut web = advanced();
-        change(&mut web);
-        let expected: Vec<Action> = written.map(|ordinal| apply(&web, ordinal)).into_iter().collect();
-        assert_eq!(writes(&web), expected, "{row}");
+        act(&mut web, change, word);
+        let found: Vec<String> = writes(&web).into_iter().map(|action| text(&web, action)).collect();
+        assert_eq!(found.join(", "), written, "{row}");
         let plan = plan(&web);
         let [ready, stalled] = [&plan.progress.ready, &plan.progress.stalled];
         assert_eq!(ready.reason, reason, "{row}");

@@ -1,89 +1,33 @@
 //! Claims that need a Pod to make progress.
 
-use super::expansion::{CONTROLLER, NODE, NOTHING, PvcStatus, put};
-use super::{done, old_pods, unready};
-use crate::rollout::fixtures::{state, web};
-use crate::rollout::snapshot::{Resize, Snapshot};
+use super::done;
+use super::expansion::put;
+use super::words::{act, common};
+use crate::rollout::fixtures::{rows, state, web};
+use crate::rollout::snapshot::Resize;
 
 /// The status and the errors of the highest claim, a change of its Pod, and the actions.
-type Wait = (
-    &'static str,
-    Option<Resize>,
-    &'static [&'static str],
-    fn(&mut Snapshot),
-    &'static str,
-);
-
-const PENDING: Option<Resize> = Some(Resize::NodePending);
-const FAILED: Option<Resize> = Some(Resize::NodeInProgress);
-const INFEASIBLE: Option<Resize> = Some(Resize::NodeInfeasible);
-
-const WAITS: &[Wait] = &[
-    (
-        "its Pod is replaced, the node failed",
-        FAILED,
-        &[NODE],
-        |web| old_pods(web, &[2, 1, 0]),
-        "nudge 2",
-    ),
-    (
-        "its Pod is replaced, the node reports infeasible",
-        INFEASIBLE,
-        &[NODE],
-        |web| old_pods(web, &[2, 1, 0]),
-        "nudge 2, ClaimExpansionFailed",
-    ),
-    ("its Pod stays", FAILED, &[NODE], |_| {}, ""),
-    (
-        "its Pod does not exist, a previous error",
-        PENDING,
-        &[CONTROLLER],
-        without_pod,
-        "grow 0",
-    ),
-    (
-        "its Pod does not exist, the node failed",
-        FAILED,
-        &[NODE],
-        without_pod,
-        "grow 0",
-    ),
-    (
-        "its Pod does not exist, the node reports infeasible",
-        INFEASIBLE,
-        &[NODE],
-        without_pod,
-        "grow 0, ClaimExpansionFailed",
-    ),
-    (
-        "the controller reports infeasible",
-        Some(Resize::ControllerInfeasible),
-        &[CONTROLLER],
-        without_pod,
-        "grow 0, ClaimExpansionFailed",
-    ),
-];
-
-/// The highest Pod is not created before the lowest Pod, whose disk is full, is Ready.
-fn without_pod(web: &mut Snapshot) {
-    web.pods.remove("web-2");
-    unready(web, 0);
-}
+const WAITS: &str = "
+    its Pod is replaced, the node failed | NodeResizeInProgress, NodeResizeError | old 2 1 0 | nudge 2
+    its Pod is replaced, the node reports infeasible | NodeResizeInfeasible, NodeResizeError | old 2 1 0 \
+        | nudge 2, ClaimExpansionFailed
+    its Pod stays | NodeResizeInProgress, NodeResizeError | |
+    // The highest Pod is not created before the lowest Pod, whose disk is full, is Ready.
+    its Pod does not exist, a previous error | NodeResizePending, ControllerResizeError | no Pod 2, unready 0 | grow 0
+    its Pod does not exist, the node failed | NodeResizeInProgress, NodeResizeError | no Pod 2, unready 0 | grow 0
+    its Pod does not exist, the node reports infeasible | NodeResizeInfeasible, NodeResizeError | no Pod 2, unready 0 \
+        | grow 0, ClaimExpansionFailed
+    the controller reports infeasible | ControllerResizeInfeasible, ControllerResizeError | no Pod 2, unready 0 \
+        | grow 0, ClaimExpansionFailed
+";
 
 #[test]
 fn claim_that_needs_a_pod_stops_no_other() {
-    for (row, resize, errors, change, expected) in WAITS {
+    for [row, status, change, expected] in rows(WAITS) {
         let mut web = web();
-        put(
-            web.applied("data-web-2"),
-            &PvcStatus {
-                resize: *resize,
-                errors,
-                ..NOTHING
-            },
-        );
-        change(&mut web);
-        assert_eq!(done(&web), *expected, "{row}");
+        put(&mut web, status);
+        act(&mut web, change, common);
+        assert_eq!(done(&web), expected, "{row}");
     }
 }
 

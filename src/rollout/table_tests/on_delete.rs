@@ -1,10 +1,12 @@
 //! `updateStrategy: OnDelete`: the claims of a replica follow once its Pod was deleted by hand.
 
+use super::text;
+use super::words::{act, common, pod};
 use crate::gate::ClaimState;
 use crate::rollout::Reason;
-use crate::rollout::fixtures::{apply, complete, events, refused, state, web as fixture, writes};
+use crate::rollout::fixtures::{apply, complete, events, refused, rows, state, web as fixture, writes};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{PodView, Snapshot};
+use crate::rollout::snapshot::Snapshot;
 use crate::templates::Strategy;
 
 /// The target was first seen at 950; all Pods are older.
@@ -14,101 +16,41 @@ fn web() -> Snapshot {
     web
 }
 
-fn pod(web: &mut Snapshot, ordinal: u32) -> &mut PodView {
-    web.pods.get_mut(&format!("web-{ordinal}")).unwrap()
-}
-
-/// A change of the Pod of the middle replica, and whether its claim is written.
-type Row = (&'static str, fn(&mut Snapshot), bool);
-
-#[test]
-fn claim_follows_when_its_pod_was_deleted_after_staging() {
-    let rows: [Row; 8] = [
-        ("no change", |_| {}, false),
-        ("the Pod does not exist", |web| _ = web.pods.remove("web-1"), true),
-        ("the Pod is being deleted", |web| pod(web, 1).deleted = Some(1030), true),
-        (
-            "the Pod was created after staging",
-            |web| pod(web, 1).created = 951,
-            true,
-        ),
-        (
-            "the Pod was created before staging",
-            |web| pod(web, 1).created = 949,
-            false,
-        ),
-        (
-            "the Pod was created in the same second",
-            |web| pod(web, 1).created = 950,
-            false,
-        ),
-        (
-            "the start is unknown",
-            |web| {
-                pod(web, 1).created = 951;
-                web.previous.as_mut().unwrap().started = None;
-            },
-            false,
-        ),
-        (
-            "the Pod does not exist, and the rollout is paused",
-            |web| {
-                web.pods.remove("web-1");
-                web.set.paused = true;
-            },
-            false,
-        ),
-    ];
-    check(&rows);
-}
-
-fn check(rows: &[Row]) {
-    for (row, change, written) in rows {
-        let mut web = web();
-        change(&mut web);
-        let expected = if *written { vec![apply(&web, 1)] } else { vec![] };
-        assert_eq!(writes(&web), expected, "{row}");
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        ("no start", []) => web.previous.as_mut().unwrap().started = None,
+        // By the API server.
+        ("staged before", [time]) => web.staged_before = Some((*time).into()),
+        _ => common(web, word, numbers),
     }
 }
 
+/// A change of the Pod of the middle replica, and whether its claim is written.
+const FOLLOWS: &str = "
+    no change                                                      |                                      |
+    the Pod does not exist                                         | no Pod 1                             | grow 1
+    the Pod is being deleted                                       | ending 1                             | grow 1
+    the Pod was created after staging                              | Pod created 1 951                    | grow 1
+    the Pod was created before staging                             | Pod created 1 949                    |
+    the Pod was created in the same second                         | Pod created 1 950                    |
+    the start is unknown                                           | Pod created 1 951, no start          |
+    the Pod does not exist, and the rollout is paused              | no Pod 1, paused                     |
+    // By the time of the API server.
+    without a report, the API server knows the time of staging \
+        | Pod created 1 951, nothing reported, staged before 950 | grow 1
+    the Pod was created after staging, and before the first report | Pod created 1 931, staged before 930 | grow 1
+    the Pod was created before staging                             | Pod created 1 930, staged before 930 |
+    the manager that staged the change has written again since     | Pod created 1 951, staged before 990 | grow 1
+";
+
 #[test]
-fn claim_follows_by_the_time_of_the_api_server() {
-    let rows: [Row; 4] = [
-        (
-            "without a report, the API server knows the time of staging",
-            |web| {
-                pod(web, 1).created = 951;
-                web.previous = None;
-                web.staged_before = Some(950);
-            },
-            true,
-        ),
-        (
-            "the Pod was created after staging, and before the first report",
-            |web| {
-                pod(web, 1).created = 931;
-                web.staged_before = Some(930);
-            },
-            true,
-        ),
-        (
-            "the Pod was created before staging",
-            |web| {
-                pod(web, 1).created = 930;
-                web.staged_before = Some(930);
-            },
-            false,
-        ),
-        (
-            "the manager that staged the change has written again since",
-            |web| {
-                pod(web, 1).created = 951;
-                web.staged_before = Some(990);
-            },
-            true,
-        ),
-    ];
-    check(&rows);
+fn claim_follows_when_its_pod_was_deleted_after_staging() {
+    for [row, change, expected] in rows(FOLLOWS) {
+        let mut web = web();
+        act(&mut web, change, word);
+        let found: Vec<String> = writes(&web).into_iter().map(|action| text(&web, action)).collect();
+        assert_eq!(found.join(", "), expected, "{row}");
+    }
 }
 
 #[test]

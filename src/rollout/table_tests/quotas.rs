@@ -1,12 +1,13 @@
 //! The quotas of the namespace, before the first write and after it.
 
-use super::{Row, check, middle};
+use super::check_with;
+use super::words::{act, claim, common};
 use crate::claims::quota::Quota;
-use crate::gate::{ClaimState, PodManagement};
-use crate::rollout::fixtures::{events, gi, refused, web, writes};
+use crate::gate::ClaimState;
+use crate::rollout::fixtures::{events, gi, template, web, writes};
 use crate::rollout::snapshot::Snapshot;
 use crate::rollout::{Quotas, Reason, plan, quota};
-use crate::templates::{Quantity, Strategy, keys};
+use crate::templates::{Quantity, keys};
 
 fn leaves(web: &mut Snapshot, left: Quantity) {
     let quota = Quota {
@@ -25,210 +26,84 @@ fn in_class(web: &mut Snapshot, of: &str) {
     }
 }
 
-fn size(text: &str) -> Quantity {
-    text.parse().expect("a size")
-}
-
-/// Somebody has lowered the request of a PVC; its driver was asked for more. kubernetes/kubernetes,
-/// `pkg/quota/v1/evaluator/core/persistent_volume_claims.go`, `getStorageUsage`.
-fn lowered(web: &mut Snapshot, ordinal: u32, from: &str) {
-    let claim = web.claim(&format!("data-web-{ordinal}"));
-    (claim.request, claim.allocated) = (size("1025Mi"), Some(size(from)));
-}
-
-const ROWS: &[Row] = &[
-    (
-        "the quotas may not be read",
-        |web| web.quotas = Quotas::Unchecked,
-        "grow 2",
-    ),
-    (
-        "the quota of the class in the old annotation",
-        |web| {
-            in_class(web, "gold");
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    let mi = |number: &u32| Quantity::from_bytes(u64::from(*number) << 20);
+    match (word, numbers) {
+        ("unchecked", []) => web.quotas = Quotas::Unchecked,
+        ("unread", []) => web.quotas = Quotas::Unread,
+        ("none", []) => web.quotas = Quotas::Known(Vec::new()),
+        ("left", [size]) => leaves(web, gi((*size).into())),
+        ("left Mi", [size]) => leaves(web, mi(size)),
+        ("left bytes", [bytes]) => leaves(web, bytes.to_string().parse().expect("a size")),
+        ("left in gold", []) => in_class(web, "gold"),
+        ("left in fast", []) => in_class(web, "fast"),
+        ("annotated", []) => {
             for claim in web.claims.values_mut() {
                 claim.class_annotation = Some("gold".to_owned());
             }
-        },
-        "ClaimRolloutStalled",
-    ),
-    ("the quota of another class", |web| in_class(web, "gold"), "grow 2"),
-    (
-        "the quotas are read before the first write",
-        |web| web.quotas = Quotas::Unread,
-        "",
-    ),
-    (
-        "there are no quotas",
-        |web| web.quotas = Quotas::Known(Vec::new()),
-        "grow 2",
-    ),
-    ("all three fit", |web| leaves(web, gi(3)), "grow 2"),
-    (
-        "two fit: none is written",
-        |web| leaves(web, gi(2)),
-        "ClaimRolloutStalled",
-    ),
-    (
-        "this was reported before",
-        |web| {
-            leaves(web, gi(2));
-            web.previous.as_mut().unwrap().ready = "WouldExceedQuota".to_owned();
-        },
-        "",
-    ),
-    (
-        "the same with a Pod that is not Ready, and with Parallel",
-        |web| {
-            leaves(web, gi(2));
-            super::unready(web, 0);
-            web.set.pod_management = PodManagement::Parallel;
-        },
-        "ClaimRolloutStalled",
-    ),
-    (
-        "one was written: the others are tried anyway",
-        |web| {
-            middle(web);
-            leaves(web, gi(0));
-        },
-        "grow 1",
-    ),
-    (
-        "one was written: the quotas are not read again",
-        |web| {
-            middle(web);
-            web.quotas = Quotas::Unread;
-        },
-        "grow 1",
-    ),
-    (
-        "one was denied: it is retried in its time",
-        |web| {
-            leaves(web, gi(0));
-            refused(web, 900);
-        },
-        "grow 2, FailedToPatchPVC",
-    ),
-    (
-        "those below the partition do not grow yet",
-        |web| {
-            leaves(web, gi(2));
-            web.set.partition = 1;
-        },
-        "grow 2",
-    ),
-    (
-        "with OnDelete, only claims of deleted Pods count",
-        |web| {
-            leaves(web, gi(1));
-            web.set.strategy = Strategy::OnDelete;
-            web.pods.remove("web-1");
-        },
-        "grow 1",
-    ),
-    (
-        "claims that were grown by hand need no more",
-        |web| {
-            leaves(web, gi(1));
-            web.claim("data-web-2").request = gi(2);
-            web.claim("data-web-0").request = gi(9);
-        },
-        "grow 2",
-    ),
-    (
-        "a claim that was lowered counts with what its driver was asked for",
-        |web| {
-            leaves(web, gi(2));
-            lowered(web, 2, "9Gi");
-        },
-        "grow 2",
-    ),
-    (
-        "what its driver was asked for is less than the target: the rest is needed",
-        |web| {
-            leaves(web, size("2560Mi"));
-            lowered(web, 2, "1536Mi");
-        },
-        "grow 2",
-    ),
-    (
-        "a byte of the rest does not fit",
-        |web| {
-            leaves(web, size("2684354559"));
-            lowered(web, 2, "1536Mi");
-        },
-        "ClaimRolloutStalled",
-    ),
-    (
-        "a request that its driver has not seen counts itself",
-        |web| {
-            leaves(web, gi(3));
-            web.claim("data-web-2").allocated = Some(size("512Mi"));
-        },
-        "grow 2",
-    ),
-    (
-        "claims without a volume cannot be written",
-        |web| {
-            leaves(web, gi(2));
-            web.claim("data-web-0").bound = false;
-        },
-        "grow 2",
-    ),
-    (
-        "all claims are foreign",
-        |web| {
-            leaves(web, gi(0));
-            for ordinal in 0..3 {
-                web.take_over(&format!("data-web-{ordinal}"));
+        }
+        // Somebody has lowered the request of a PVC; its driver was asked for more. kubernetes/kubernetes,
+        // `pkg/quota/v1/evaluator/core/persistent_volume_claims.go`, `getStorageUsage`.
+        ("lowered", ordinals) => {
+            for ordinal in ordinals {
+                claim(web, *ordinal).request = mi(&1025);
             }
-        },
-        "ClaimForeign, ClaimForeign, ClaimForeign",
-    ),
-    ("a quota of another class", |web| in_class(web, "fast"), "grow 2"),
-    (
-        "the rollout is paused",
-        |web| {
-            leaves(web, gi(0));
-            web.set.paused = true;
-        },
-        "",
-    ),
-];
+        }
+        ("allocated Mi", [size]) => claim(web, 2).allocated = Some(mi(size)),
+        ("only labels", []) => web.stage(vec![template("data", "1Gi")]),
+        _ => common(web, word, numbers),
+    }
+}
+
+const ROWS: &str = "
+    the quotas may not be read                     | unchecked               | grow 2
+    the quota of the class in the old annotation   | left in gold, annotated | ClaimRolloutStalled
+    the quota of another class                     | left in gold            | grow 2
+    the quotas are read before the first write     | unread                  |
+    there are no quotas                            | none                    | grow 2
+    all three fit                                  | left 3                  | grow 2
+    two fit: none is written                       | left 2                  | ClaimRolloutStalled
+    this was reported before | left 2, reported WouldExceedQuota |
+    the same with a Pod that is not Ready, and with Parallel | left 2, unready 0, Parallel | ClaimRolloutStalled
+    one was written: the others are tried anyway   | done 2, left 0          | grow 1
+    one was written: the quotas are not read again | done 2, unread          | grow 1
+    one was denied: it is retried in its time      | left 0, denied at 900   | grow 2, FailedToPatchPVC
+    those below the partition do not grow yet      | left 2, partition 1     | grow 2
+    with OnDelete, only claims of deleted Pods count | left 1, OnDelete, no Pod 1 | grow 1
+    claims that were grown by hand need no more | left 1, request 2 2, request 0 9 | grow 2
+    a claim that was lowered counts with what its driver was asked for | left 2, lowered 2, allocated 2 9 | grow 2
+    what its driver was asked for is less than the target: the rest is needed \
+        | left Mi 2560, lowered 2, allocated Mi 1536 | grow 2
+    a byte of the rest does not fit | left bytes 2684354559, lowered 2, allocated Mi 1536 | ClaimRolloutStalled
+    a request that its driver has not seen counts itself | left 3, allocated Mi 512 | grow 2
+    claims without a volume cannot be written      | left 2, unbound 0       | grow 2
+    all claims are foreign                         | left 0, foreign 0 1 2   | ClaimForeign, ClaimForeign, ClaimForeign
+    a quota of another class                       | left in fast            | grow 2
+    the rollout is paused                          | left 0, paused          |
+";
 
 #[test]
 fn rollout_beyond_the_quota_does_not_start() {
-    check(ROWS);
+    check_with(web, ROWS, word);
 }
 
 #[test]
 fn quotas_are_read_only_where_something_would_grow() {
-    type Row = (&'static str, fn(&mut Snapshot), bool);
-    let rows: [Row; 6] = [
-        ("three grow", |_| {}, true),
+    for (why, change, expected) in [
+        ("three grow", "", true),
         (
             "quotas count as much already",
-            |web| {
-                for ordinal in 0..3 {
-                    lowered(web, ordinal, "2Gi");
-                }
-            },
+            "lowered 0 1 2, allocated 0 2, allocated 1 2, allocated 2 2",
             false,
         ),
-        (
-            "only labels change",
-            |web| web.stage(vec![crate::rollout::fixtures::template("data", "1Gi")]),
-            false,
-        ),
-        ("paused", |web| web.set.paused = true, false),
-        ("one was written", middle, false),
-        ("the quotas are known", |web| leaves(web, gi(0)), false),
-    ];
-    for (why, change, expected) in rows {
+        ("only labels change", "only labels", false),
+        ("paused", "paused", false),
+        ("one was written", "done 2", false),
+        ("the quotas are known", "left 0", false),
+    ] {
         let mut web = web();
         web.quotas = Quotas::Unread;
-        change(&mut web);
+        act(&mut web, change, word);
         assert_eq!(plan(&web).asks_quotas, expected, "{why}");
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::words::{act, common};
 use crate::api::Settings;
-use crate::claims::Claim;
-use crate::rollout::fixtures::{apply, gi, template, web, writes};
+use crate::rollout::fixtures::{apply, gi, rows, template, web, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{Resize, Snapshot};
 use crate::rollout::{Action, ApplyClaim, SetStaged};
@@ -40,94 +40,46 @@ fn sized(web: &Snapshot, storage: Quantity, taken_back: Option<u64>) -> [Action;
     })]
 }
 
-/// The smallest size in Mi that the API server accepts for a claim that has 20Gi.
-const STEP_ABOVE_20_GI: u64 = 20 * 1024 + 1;
-
 fn mi(amount: u64) -> Quantity {
     Quantity::from_bytes(amount << 20)
 }
 
-/// A change of the claim, the size in Mi that is written, and the size that is taken back.
-type Row = (&'static str, fn(&mut Claim), u64, Option<u64>);
-
-const ROWS: [Row; 11] = [
-    ("the expansion failed", |_| {}, 20 * 1024, Some(100)),
-    (
-        "the expansion has not started",
-        |claim| claim.resize = None,
-        20 * 1024,
-        Some(100),
-    ),
-    (
-        "part of the size was reached",
-        |claim| claim.capacity = Some(gi(19)),
-        20 * 1024,
-        Some(100),
-    ),
-    (
-        "the desired size was reached, and the request was not",
-        |claim| claim.capacity = Some(gi(20)),
-        STEP_ABOVE_20_GI,
-        Some(100),
-    ),
-    (
-        "there is no size between the capacity and the request",
-        |claim| (claim.capacity, claim.request) = (Some(gi(20)), mi(STEP_ABOVE_20_GI)),
-        STEP_ABOVE_20_GI,
-        None,
-    ),
-    (
-        "the request was reached",
-        |claim| claim.capacity = Some(gi(100)),
-        100 * 1024,
-        None,
-    ),
-    (
-        "the capacity is unknown",
-        |claim| claim.capacity = None,
-        100 * 1024,
-        None,
-    ),
-    (
-        "another manager owns the request",
-        |claim| claim.size_is_ours = false,
-        100 * 1024,
-        None,
-    ),
-    (
-        "the claim was never applied",
-        |claim| _ = claim.labels.remove(keys::REVISION),
-        100 * 1024,
-        None,
-    ),
-    (
-        "the request is the desired size",
-        |claim| claim.request = gi(20),
-        20 * 1024,
-        None,
-    ),
-    (
-        "the request is less than the desired size",
-        |claim| claim.request = gi(15),
-        20 * 1024,
-        None,
-    ),
-];
+/// A change of the claim, the size in Mi that is written, and the size in Gi that is taken back.
+const ROWS: &str = "
+    the expansion failed                                  |                                 | 20480  | 100
+    the expansion has not started                         | no resize                       | 20480  | 100
+    part of the size was reached                          | capacity 2 19                   | 20480  | 100
+    // The smallest size that the API server accepts for a claim that has 20Gi.
+    the desired size was reached, and the request was not | capacity 2 20                   | 20481  | 100
+    there is no size between the capacity and the request | capacity 2 20, request Mi 20481 | 20481  |
+    the request was reached                               | capacity 2 100                  | 102400 |
+    the capacity is unknown                               | no capacity 2                   | 102400 |
+    another manager owns the request                      | their size 2                    | 102400 |
+    the claim was never applied                           | unlabelled 2                    | 102400 |
+    the request is the desired size                       | request 2 20                    | 20480  |
+    the request is less than the desired size             | request 2 15                    | 20480  |
+";
 
 #[test]
 fn growth_of_ours_not_reached_is_taken_back() {
-    for (row, change, storage, taken_back) in ROWS {
-        let mut web = failed(Shrink::Recover);
-        change(web.claim("data-web-2"));
-        assert_eq!(writes(&web), sized(&web, mi(storage), taken_back), "{row}");
-        let mut web = failed(Shrink::Deny);
-        change(web.claim("data-web-2"));
-        assert_eq!(
-            writes(&web),
-            sized(&web, taken_back.map_or(mi(storage), gi), None),
-            "{row}"
-        );
+    for [row, change, storage, taken_back] in rows(ROWS) {
+        let (storage, taken_back) = (mi(storage.parse().expect("Mi")), taken_back.parse().ok());
+        let recovering = changed(Shrink::Recover, change);
+        assert_eq!(writes(&recovering), sized(&recovering, storage, taken_back), "{row}");
+        let denying = changed(Shrink::Deny, change);
+        let kept = taken_back.map_or(storage, gi);
+        assert_eq!(writes(&denying), sized(&denying, kept, None), "{row}");
     }
+}
+
+fn changed(shrink: Shrink, change: &str) -> Snapshot {
+    let mut web = failed(shrink);
+    act(&mut web, change, |web, word, numbers| match (word, numbers) {
+        ("no resize", []) => web.claim("data-web-2").resize = None,
+        ("request Mi", [size]) => web.claim("data-web-2").request = mi((*size).into()),
+        _ => common(web, word, numbers),
+    });
+    web
 }
 
 #[test]
@@ -193,37 +145,22 @@ fn withdrawn_growth_is_taken_back_claim_by_claim() {
     assert_eq!(writes(&web), [Action::SetStaged(complete)]);
 }
 
-/// A change, and whether the staged change is removed.
-type RemovedRow = (&'static str, fn(&mut Snapshot), bool);
-
 #[test]
 fn staged_change_that_is_live_is_removed_when_complete() {
-    let rows: [RemovedRow; 4] = [
-        ("every claim is updated", |_| {}, true),
-        (
-            "it is not live",
-            |web| web.set.live = vec![template("data", "1Gi")],
-            false,
-        ),
-        (
-            "a claim was created again",
-            |web| _ = web.claim("data-web-0").labels.remove(keys::REVISION),
-            false,
-        ),
-        (
-            "the set cannot be written now",
-            |web| web.write_refused = Some(("no".to_owned(), 2000)),
-            false,
-        ),
-    ];
-    for (row, change, is_removed) in rows {
+    for (row, change, is_removed) in [
+        ("every claim is updated", "", true),
+        ("it is not live", "live 1", false),
+        ("a claim was created again", "unlabelled 0", false),
+        ("the set cannot be written now", "write denied", false),
+    ] {
         let mut web = web();
-        for ordinal in 0..3 {
-            web.done(&format!("data-web-{ordinal}"));
-        }
+        act(&mut web, "done 0 1 2", common);
         web.set.live = vec![template("data", "2Gi")];
         web.phase(Phase::Complete);
-        change(&mut web);
+        act(&mut web, change, |web, word, numbers| match word {
+            "write denied" => web.write_refused = Some(("no".to_owned(), 2000)),
+            _ => common(web, word, numbers),
+        });
         let none = Action::SetStaged(SetStaged::none(&web.set));
         assert_eq!(writes(&web).contains(&none), is_removed, "{row}: {:?}", writes(&web));
         assert_eq!(plan(&web).settled, row == "it is not live", "{row}");

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{text, unready};
+use super::text;
+use super::words::{Word, act, claim, common};
 use crate::api::Settings;
 use crate::api::settings::{ReCreate, TemplateChanges};
 use crate::gate::{Idle, StagedAt};
 use crate::json;
-use crate::rollout::fixtures::{gi, template, web};
+use crate::rollout::fixtures::{gi, rows, template, web};
 use crate::rollout::snapshot::Snapshot;
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion};
 use crate::rollout::{Action, plan};
@@ -44,10 +45,8 @@ pub(super) fn reclassed() -> Snapshot {
 }
 
 /// The staged change also adds the template `logs`.
-pub(super) fn adds_logs(web: &mut Snapshot) {
-    let mut settings = Settings::clone(&web.settings);
-    settings.template_changes = TemplateChanges::Allow;
-    web.settings = Arc::new(settings);
+fn adds_logs(web: &mut Snapshot) {
+    set(web, |settings| settings.template_changes = TemplateChanges::Allow);
     web.set.replace_set = Some(ReplaceSet::WhenComplete);
     web.stage(vec![of_class("fast", "1Gi"), template("logs", "1Gi")]);
 }
@@ -86,14 +85,14 @@ pub(super) fn seen(web: &Snapshot) -> (String, String) {
     (all.join(", "), format!("{}: {}", ready.reason, ready.message))
 }
 
-/// Checks rows of this world: a change, all actions, and a part of the message.
-pub(super) fn check_rows(world: fn() -> Snapshot, rows: &[Row]) {
+/// Checks rows of this world: why, a change, all actions, and a part of the message.
+pub(super) fn check_rows(world: fn() -> Snapshot, table: &str, word: Word) {
     let mut wrong = Vec::new();
-    for (row, change, actions, message) in rows {
+    for [row, change, actions, message] in rows(table) {
         let mut web = world();
-        change(&mut web);
+        act(&mut web, change, word);
         let (found, ready) = seen(&web);
-        if found != *actions || !ready.contains(message) {
+        if found != actions || !ready.contains(message) {
             wrong.push(format!(
                 "{row}: expected {actions:?} and {message:?}, but found {found:?} and {ready:?}"
             ));
@@ -102,274 +101,136 @@ pub(super) fn check_rows(world: fn() -> Snapshot, rows: &[Row]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A change of the fixture, all actions, and a part of the message.
-pub(super) type Row = (&'static str, fn(&mut Snapshot), &'static str, &'static str);
+/// Changes the settings.
+fn set(web: &mut Snapshot, change: fn(&mut Settings)) {
+    change(Arc::make_mut(&mut web.settings));
+}
 
-const DUE: &[Row] = &[
-    ("another storage class", |_| {}, "mark data-web-2", "RollingOut: "),
-    (
-        "a smaller size",
-        |web| {
-            web.set.live = vec![of_class("fast", "2Gi")];
-            for name in ["data-web-0", "data-web-1", "data-web-2"] {
-                web.claim(name).spec = Arc::new(of_class("fast", "2Gi").spec);
-                web.claim(name).request = gi(2);
+/// The words of all tables of `ReCreate`.
+pub(super) fn of_recreate(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        ("NewPVCs", []) => set(web, |settings| settings.immutable_fields = Frozen::ForNewClaims),
+        ("adds logs", []) => adds_logs(web),
+        ("live unread", []) => web.recreate.live = None,
+        ("may evict", [ordinal]) => {
+            web.recreate.eviction = Some((format!("web-{ordinal}-uid"), EvictionAnswer::Allowed));
+        }
+        ("no answer", []) => web.recreate.eviction = None,
+        ("created", [ordinal, time]) => claim(web, *ordinal).created = (*time).into(),
+        ("created anew", ordinals) => ordinals.iter().for_each(|ordinal| created_anew(web, *ordinal)),
+        _ => match word.rsplit_once(' ') {
+            Some(("live", class)) => web.set.live = vec![of_class(class, &format!("{}Gi", numbers[0]))],
+            Some(("staged", class)) => web.stage(vec![of_class(class, &format!("{}Gi", numbers[0]))]),
+            Some(("spec", class)) => {
+                for ordinal in numbers {
+                    claim(web, *ordinal).spec = Arc::new(of_class(class, "1Gi").spec);
+                }
             }
+            _ => common(web, word, numbers),
         },
-        "mark data-web-2",
-        "RollingOut: ",
-    ),
-    (
-        "a smaller size, which an expansion that was not reached is taken back to",
-        |web| {
-            let mut settings = Settings::clone(&web.settings);
-            settings.shrink = Shrink::Recover;
-            web.settings = Arc::new(settings);
+    }
+}
+
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        // A smaller size than 2Gi, which were asked for before.
+        ("recovering", []) => {
+            set(web, |settings| settings.shrink = Shrink::Recover);
             web.set.live = vec![of_class("fast", "2Gi")];
             web.stage(vec![of_class("fast", "1536Mi")]);
             for ordinal in 0..3 {
-                let name = format!("data-web-{ordinal}");
-                web.applied(&name).size_is_ours = true;
-                web.claim(&name)
-                    .labels
-                    .insert(keys::REVISION.to_owned(), "older".to_owned());
-                web.claim(&name).spec = Arc::new(of_class("fast", "2Gi").spec);
+                web.applied(&format!("data-web-{ordinal}")).size_is_ours = true;
+                let claim = claim(web, ordinal);
+                claim.labels.insert(keys::REVISION.to_owned(), "older".to_owned());
+                claim.spec = Arc::new(of_class("fast", "2Gi").spec);
             }
-        },
-        "apply data-web-2 1536Mi",
-        "RollingOut: ",
-    ),
-    (
-        "a larger PVC, but the template does not get smaller",
-        |web| {
-            web.claim("data-web-2").spec = Arc::new(of_class("fast", "1Gi").spec);
-            web.claim("data-web-2").request = gi(9);
-            web.claim("data-web-2").capacity = Some(gi(9));
-        },
-        "apply data-web-2 9Gi",
-        "",
-    ),
-    (
-        "a higher replica is updated in place first, although a lower Pod is not Ready",
-        |web| {
-            web.claim("data-web-2").spec = Arc::new(of_class("fast", "1Gi").spec);
-            unready(web, 0);
-        },
-        "apply data-web-2 1Gi",
-        "",
-    ),
-    (
-        "only a larger size: it grows in place",
-        |web| {
-            web.set.live = vec![of_class("slow", "1Gi")];
-            web.stage(vec![of_class("slow", "2Gi")]);
-        },
-        "apply data-web-2 2Gi",
-        "",
-    ),
-    (
-        "updated at this staging before the policy was ReCreate: it has its label",
-        |web| _ = web.applied("data-web-2"),
-        "FailedToPatchPVC",
-        "ClaimRefused: data-web-2: has spec.storageClassName \"slow\" instead of \"fast\" although it was updated for this \
-         change",
-    ),
-    (
-        "updated at an earlier staging of the same templates",
-        |web| {
+        }
+        ("labelled before", []) => {
             let earlier = format!("{}.bcdfg", web.target());
-            _ = web
-                .claim("data-web-2")
-                .labels
-                .insert(keys::REVISION.to_owned(), earlier);
-        },
-        "mark data-web-2",
-        "RollingOut: ",
-    ),
-    (
-        "created a second before the staging was seen",
-        |web| web.claim("data-web-2").created = 949,
-        "mark data-web-2",
-        "RollingOut: ",
-    ),
-    (
-        "created in the second in which the staging was seen: kept",
-        |web| web.claim("data-web-2").created = 950,
-        "FailedToPatchPVC",
-        "ClaimRefused: data-web-2: was created with spec.storageClassName \"slow\" instead of \"fast\" after the change was \
-         staged",
-    ),
-    (
-        "created after the staging was seen, and the report was deleted: kept",
-        |web| {
-            web.claim("data-web-2").created = 960;
-            (web.previous, web.now) = (None, 2000);
-        },
-        "ClaimsStaged, FailedToPatchPVC",
-        "ClaimRefused: data-web-2: was created with ",
-    ),
-    (
-        "nobody has written when the staging was seen: that comes before anything else",
-        |web| web.set.staged_at = StagedAt::Absent,
-        "staged-at 1000",
-        "RollingOut: 0 of 3 replicas are ready; waiting for the annotation claim-rollout.io/staged-at",
-    ),
-    (
-        "the same, and the rollout is paused",
-        |web| (web.set.staged_at, web.set.paused) = (StagedAt::Absent, true),
-        "staged-at 1000",
-        "Paused: ",
-    ),
-    (
-        "the same, and the write was denied: the retry is not due",
-        |web| {
-            web.set.staged_at = StagedAt::Absent;
-            web.write_refused = Some(("no".to_owned(), 1001));
-        },
-        "ClaimRolloutStalled",
-        "WriteRefused: Failed to update the StatefulSet: no",
-    ),
-    (
-        "the same, and the retry is due",
-        |web| {
-            web.set.staged_at = StagedAt::Absent;
-            web.write_refused = Some(("no".to_owned(), 1000));
-        },
-        "staged-at 1000, ClaimRolloutStalled",
-        "WriteRefused: Failed to update the StatefulSet: no",
-    ),
-    (
-        "the same, and a PVC could grow in place",
-        |web| {
-            web.set.staged_at = StagedAt::Absent;
-            web.set.live = vec![of_class("slow", "1Gi")];
-            web.stage(vec![of_class("slow", "2Gi")]);
-        },
-        "staged-at 1000",
-        "",
-    ),
-    (
-        "the time of the staging is no time",
-        |web| web.set.staged_at = StagedAt::Unreadable,
-        "ClaimRolloutStalled",
-        "ReCreateStopped: web-2 is not re-created: the annotation claim-rollout.io/staged-at is no time",
-    ),
-    (
-        "a PVC differed in a field that the change does not concern: not deleted",
-        |web| {
-            web.set.live = vec![of_class("slow", "1Gi")];
-            web.stage(vec![of_class("slow", "2Gi")]);
-            web.claim("data-web-2").spec = Arc::new(of_class("other", "1Gi").spec);
-        },
-        "FailedToPatchPVC",
-        "ClaimRefused: data-web-2: the template has spec.storageClassName \"slow\", but the PVC has \"other\"",
-    ),
-    (
-        "the order of access modes is no difference",
-        |web| {
+            claim(web, 2).labels.insert(keys::REVISION.to_owned(), earlier);
+        }
+        ("no staged-at", []) => web.set.staged_at = StagedAt::Absent,
+        ("unreadable staged-at", []) => web.set.staged_at = StagedAt::Unreadable,
+        ("write denied", [retry]) => web.write_refused = Some(("no".to_owned(), (*retry).into())),
+        ("live unreadable", []) => web.recreate.live = Some(Err("503".to_owned())),
+        ("ReCreate denied", []) => set(web, |settings| settings.recreate = ReCreate::Denied),
+        ("halted", []) => web.halted = Some(Idle::ReCreate),
+        ("access modes", []) => {
             let modes = |modes: &str| json::read(modes).expect("a list");
             let mut wanted = of_class("slow", "2Gi");
-            wanted
-                .spec
-                .insert("accessModes".to_owned(), modes(r#"["ReadWriteOnce","ReadOnlyMany"]"#));
+            let (one, other) = (
+                r#"["ReadWriteOnce","ReadOnlyMany"]"#,
+                r#"["ReadOnlyMany","ReadWriteOnce"]"#,
+            );
+            wanted.spec.insert("accessModes".to_owned(), modes(one));
             web.stage(vec![wanted.clone()]);
-            wanted
-                .spec
-                .insert("accessModes".to_owned(), modes(r#"["ReadOnlyMany","ReadWriteOnce"]"#));
+            wanted.spec.insert("accessModes".to_owned(), modes(other));
             web.set.live = vec![wanted.clone()];
             web.set.live[0].storage = Some(gi(1));
-            web.claims
-                .values_mut()
-                .for_each(|claim| claim.spec = Arc::new(wanted.spec.clone()));
-        },
-        "apply data-web-2 2Gi",
-        "",
-    ),
-    (
-        "a watch may be late: the Pods and PVCs are read",
-        |web| web.recreate.live = None,
-        "ask live",
-        "RollingOut: ",
-    ),
-    (
-        "the Pods and PVCs cannot be read",
-        |web| web.recreate.live = Some(Err("503".to_owned())),
-        "",
-        "waiting for the Pods and PVCs, which cannot be read: 503",
-    ),
-    (
-        "the one that was created anew has grown since: done",
-        |web| {
-            created_anew(web, 2);
-            web.set.live = vec![of_class("slow", "2Gi")];
-            web.claim("data-web-2").request = gi(5);
-            web.recreate.eviction = Some(("web-1-uid".to_owned(), EvictionAnswer::Allowed));
-        },
-        "mark data-web-1",
-        "RollingOut: ",
-    ),
-    (
-        "created anew without the policy: it would be again",
-        |web| {
-            created_anew(web, 2);
-            web.claim("data-web-2").labels.remove(keys::REVISION);
-            web.claim("data-web-2").spec = Arc::new(of_class("slow", "1Gi").spec);
-            web.recreate.eviction = Some(("web-1-uid".to_owned(), EvictionAnswer::Allowed));
-        },
-        "FailedToPatchPVC",
-        "ClaimRefused: data-web-2: was created with spec.storageClassName \"slow\" instead of \"fast\" after the change was staged",
-    ),
-    (
-        "created anew, and a webhook has changed it",
-        |web| {
-            created_anew(web, 2);
-            web.claim("data-web-2").spec = Arc::new(of_class("other", "1Gi").spec);
-        },
-        "FailedToPatchPVC",
-        "ClaimRefused: data-web-2: was created with spec.storageClassName \"other\" instead of \"fast\"",
-    ),
-    (
-        "below the partition: left alone",
-        |web| {
-            created_anew(web, 2);
-            created_anew(web, 1);
-            web.set.partition = 1;
-        },
-        "",
-        "Partitioned: ",
-    ),
-    (
-        "under OnClaimDelete nothing is deleted",
-        |web| {
-            let mut settings = Settings::clone(&web.settings);
-            settings.immutable_fields = Frozen::ForNewClaims;
-            web.settings = Arc::new(settings);
-            web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
-        },
-        "ClaimsStaged",
-        "",
-    ),
-    (
-        "the settings do not allow it",
-        |web| {
-            let mut settings = Settings::clone(&web.settings);
-            (settings.recreate, settings.immutable_fields) = (ReCreate::Denied, Frozen::ForNewClaims);
-            web.settings = Arc::new(settings);
-        },
-        "ClaimRolloutStalled",
-        "ReCreateNotEnabled: The update policy is ReCreate, which is off: ",
-    ),
-    (
-        "the controller runs without it",
-        |web| web.halted = Some(Idle::ReCreate),
-        "ClaimRolloutStalled",
-        "ReCreateNotEnabled: The update policy is ReCreate, which is off: it needs the setting allowReCreate: true, and",
-    ),
-];
+            for claim in web.claims.values_mut() {
+                claim.spec = Arc::new(wanted.spec.clone());
+            }
+        }
+        _ => of_recreate(web, word, numbers),
+    }
+}
+
+const DUE: &str = "
+    another storage class | | mark data-web-2 | RollingOut:
+    a smaller size | live fast 2, spec fast 0 1 2, request 0 2, request 1 2, request 2 2 | mark data-web-2 \
+        | RollingOut:
+    a smaller size, which an expansion that was not reached is taken back to | recovering | apply data-web-2 1536Mi \
+        | RollingOut:
+    a larger PVC, but the template does not get smaller | spec fast 2, request 2 9, capacity 2 9 \
+        | apply data-web-2 9Gi |
+    a higher replica is updated in place first, although a lower Pod is not Ready | spec fast 2, unready 0 \
+        | apply data-web-2 1Gi |
+    only a larger size: it grows in place | live slow 1, staged slow 2 | apply data-web-2 2Gi |
+    updated at this staging before the policy was ReCreate: it has its label | applied 2 | FailedToPatchPVC \
+        | ClaimRefused: data-web-2: has spec.storageClassName \"slow\" instead of \"fast\" although it was updated \
+            for this change
+    updated at an earlier staging of the same templates | labelled before | mark data-web-2 | RollingOut:
+    created a second before the staging was seen | created 2 949 | mark data-web-2 | RollingOut:
+    created in the second in which the staging was seen: kept | created 2 950 | FailedToPatchPVC \
+        | ClaimRefused: data-web-2: was created with spec.storageClassName \"slow\" instead of \"fast\" after the \
+            change was staged
+    created after the staging was seen, and the report was deleted: kept | created 2 960, nothing reported, now 2000 \
+        | ClaimsStaged, FailedToPatchPVC | ClaimRefused: data-web-2: was created with
+    nobody has written when the staging was seen: that comes before anything else | no staged-at | staged-at 1000 \
+        | RollingOut: 0 of 3 replicas are ready; waiting for the annotation claim-rollout.io/staged-at
+    the same, and the rollout is paused | no staged-at, paused | staged-at 1000 | Paused:
+    the same, and the write was denied: the retry is not due | no staged-at, write denied 1001 | ClaimRolloutStalled \
+        | WriteRefused: Failed to update the StatefulSet: no
+    the same, and the retry is due | no staged-at, write denied 1000 | staged-at 1000, ClaimRolloutStalled \
+        | WriteRefused: Failed to update the StatefulSet: no
+    the same, and a PVC could grow in place | no staged-at, live slow 1, staged slow 2 | staged-at 1000 |
+    the time of the staging is no time | unreadable staged-at | ClaimRolloutStalled \
+        | ReCreateStopped: web-2 is not re-created: the annotation claim-rollout.io/staged-at is no time
+    a PVC differed in a field that the change does not concern: not deleted | live slow 1, staged slow 2, spec other 2 \
+        | FailedToPatchPVC \
+        | ClaimRefused: data-web-2: the template has spec.storageClassName \"slow\", but the PVC has \"other\"
+    the order of access modes is no difference | access modes | apply data-web-2 2Gi |
+    a watch may be late: the Pods and PVCs are read | live unread | ask live | RollingOut:
+    the Pods and PVCs cannot be read | live unreadable | | waiting for the Pods and PVCs, which cannot be read: 503
+    the one that was created anew has grown since: done | created anew 2, live slow 2, request 2 5, may evict 1 \
+        | mark data-web-1 | RollingOut:
+    created anew without the policy: it would be again | created anew 2, unlabelled 2, spec slow 2, may evict 1 \
+        | FailedToPatchPVC \
+        | ClaimRefused: data-web-2: was created with spec.storageClassName \"slow\" instead of \"fast\" after the \
+            change was staged
+    created anew, and a webhook has changed it | created anew 2, spec other 2 | FailedToPatchPVC \
+        | ClaimRefused: data-web-2: was created with spec.storageClassName \"other\" instead of \"fast\"
+    below the partition: left alone | created anew 2 1, partition 1 | | Partitioned:
+    under OnClaimDelete nothing is deleted | NewPVCs, OnClaimDelete | ClaimsStaged |
+    the settings do not allow it | NewPVCs, ReCreate denied | ClaimRolloutStalled \
+        | ReCreateNotEnabled: The update policy is ReCreate, which is off:
+    the controller runs without it | halted | ClaimRolloutStalled \
+        | ReCreateNotEnabled: The update policy is ReCreate, which is off: it needs the setting allowReCreate: true, and
+";
 
 #[test]
 fn recreate_deletes_only_what_in_place_cannot_reach() {
-    check_rows(reclassed, DUE);
+    check_rows(reclassed, DUE, word);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `ReCreate` with VolumeSnapshots: a PVC is deleted only after its snapshot is ready, and not too old.
 
 use super::recreate::{reclassed, seen};
-
+use crate::rollout::fixtures::rows;
 use crate::rollout::snapshot::Snapshot;
 use crate::rollout::volume_snapshot::{VolumeSnapshot, VolumeSnapshotAnswer};
 use crate::rollout::{Action, plan};
@@ -25,125 +25,60 @@ fn found() -> VolumeSnapshot {
     }
 }
 
-/// The answer about the VolumeSnapshot, all actions, and a part of the message.
-type SnapshotRow = (
-    &'static str,
-    Option<fn() -> VolumeSnapshotAnswer>,
-    &'static str,
-    &'static str,
-);
-
-fn changed(change: impl FnOnce(&mut VolumeSnapshot)) -> VolumeSnapshotAnswer {
-    let mut snapshot = found();
-    change(&mut snapshot);
-    VolumeSnapshotAnswer::Found(snapshot)
+/// `not asked`, or what the answer about the VolumeSnapshot is.
+fn answer(text: &str) -> Option<VolumeSnapshotAnswer> {
+    let mut one = found();
+    for word in text.split(", ") {
+        match word {
+            "not asked" => return None,
+            "absent" => return Some(VolumeSnapshotAnswer::Absent),
+            "no right" => return Some(VolumeSnapshotAnswer::Unreadable("forbidden".to_owned())),
+            "not ready" => {}
+            "ready" => one.is_ready = true,
+            "terminating" => one.terminating = true,
+            "no time" => one.taken = None,
+            "no class" => one.class = None,
+            "class slow" => one.class = Some("slow".to_owned()),
+            "error" => one.error = Some("no space".to_owned()),
+            "another PVC" => "data-web-1".clone_into(&mut one.claim),
+            _ => one.taken = Some(word.strip_prefix("taken ").expect(word).parse().expect("a time")),
+        }
+    }
+    Some(VolumeSnapshotAnswer::Found(one))
 }
 
-const SNAPSHOTS: &[SnapshotRow] = &[
-    ("not asked", None, "ask data-web-2-uid-", ""),
-    (
-        "absent",
-        Some(|| VolumeSnapshotAnswer::Absent),
-        "snapshot data-web-2",
-        "",
-    ),
-    (
-        "not ready",
-        Some(|| changed(|_| {})),
-        "",
-        "-1, which is not ready, and was taken 49 seconds ago",
-    ),
-    (
-        "not ready, and not taken",
-        Some(|| changed(|one| one.taken = None)),
-        "",
-        "-1, which is not ready",
-    ),
-    (
-        "ready, and its time is not known",
-        Some(|| changed(|one| (one.is_ready, one.taken) = (true, None))),
-        "",
-        "-1, whose status.creationTime is not known",
-    ),
-    (
-        "taken when the staging was seen: another one",
-        Some(|| changed(|one| (one.is_ready, one.taken) = (true, Some(950)))),
-        "snapshot data-web-2",
-        "",
-    ),
-    (
-        "of another class: another one",
-        Some(|| changed(|one| (one.is_ready, one.class) = (true, Some("slow".to_owned())))),
-        "snapshot data-web-2",
-        "",
-    ),
-    (
-        "of another class, and failed: another one",
-        Some(|| changed(|one| (one.error, one.class) = (Some("no".to_owned()), None))),
-        "snapshot data-web-2",
-        "",
-    ),
-    (
-        "taken a little later than now: the clocks differ",
-        Some(|| changed(|one| (one.is_ready, one.taken) = (true, Some(1300)))),
-        "mark data-web-2",
-        "",
-    ),
-    (
-        "taken in the future",
-        Some(|| changed(|one| (one.is_ready, one.taken) = (true, Some(1301)))),
-        "ClaimRolloutStalled",
-        " will be taken in 301 seconds: compare the clocks of the storage and the controller",
-    ),
-    (
-        "ready",
-        Some(|| changed(|one| one.is_ready = true)),
-        "mark data-web-2",
-        "",
-    ),
-    (
-        "an error",
-        Some(|| changed(|one| one.error = Some("no space".to_owned()))),
-        "ClaimRolloutStalled",
-        " has an error: no space",
-    ),
-    (
-        "an error of before",
-        Some(|| changed(|one| (one.is_ready, one.error) = (true, Some("no space".to_owned())))),
-        "mark data-web-2",
-        "",
-    ),
-    (
-        "of another PVC",
-        Some(|| changed(|one| (one.is_ready, one.claim) = (true, "data-web-1".to_owned()))),
-        "ClaimRolloutStalled",
-        " is of another PVC",
-    ),
-    (
-        "being deleted: another one",
-        Some(|| changed(|one| (one.is_ready, one.terminating) = (true, true))),
-        "snapshot data-web-2",
-        "",
-    ),
-    (
-        "no right",
-        Some(|| VolumeSnapshotAnswer::Unreadable("forbidden".to_owned())),
-        "ClaimRolloutStalled",
-        " cannot be read: forbidden",
-    ),
-];
+/// The answer about the VolumeSnapshot, all actions, and a part of the message.
+const SNAPSHOTS: &str = "
+    not asked          | not asked          | ask data-web-2-uid- |
+    absent             | absent             | snapshot data-web-2 |
+    not ready          | not ready          |                     | -1, which is not ready, and was taken 49 seconds ago
+    not ready, and not taken | not ready, no time | | -1, which is not ready
+    ready, and its time is not known | ready, no time | | -1, whose status.creationTime is not known
+    taken when the staging was seen: another one | ready, taken 950 | snapshot data-web-2 |
+    of another class: another one | ready, class slow | snapshot data-web-2 |
+    of another class, and failed: another one | error, no class | snapshot data-web-2 |
+    taken a little later than now: the clocks differ | ready, taken 1300 | mark data-web-2 |
+    taken in the future | ready, taken 1301 | ClaimRolloutStalled \
+        | will be taken in 301 seconds: compare the clocks of the storage and the controller
+    ready              | ready              | mark data-web-2     |
+    an error           | error              | ClaimRolloutStalled | has an error: no space
+    an error of before | ready, error       | mark data-web-2     |
+    of another PVC     | ready, another PVC | ClaimRolloutStalled | is of another PVC
+    being deleted: another one | ready, terminating | snapshot data-web-2 |
+    no right           | no right           | ClaimRolloutStalled | cannot be read: forbidden
+";
 
 #[test]
 fn recreate_with_a_snapshot_deletes_only_when_it_is_ready() {
-    for (row, answer, actions, end) in SNAPSHOTS {
+    for [row, text, actions, end] in rows(SNAPSHOTS) {
         let mut web = reclassed();
-        snapshot(&mut web, answer.map(|answer| answer()));
+        snapshot(&mut web, answer(text));
         let (found, ready) = seen(&web);
         assert!(
             found.starts_with(actions) && found.is_empty() == actions.is_empty(),
             "{row}: {found}"
         );
-        let reason = if *actions == "ClaimRolloutStalled" {
+        let reason = if actions == "ClaimRolloutStalled" {
             "ReCreateStopped: data-web-2 is not deleted: VolumeSnapshot data-web-2-uid-"
         } else {
             "RollingOut: "

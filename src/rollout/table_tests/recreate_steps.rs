@@ -1,18 +1,13 @@
 //! `ReCreate`: the steps for a replica, and every state of the world in which a crash can leave it.
 
-use std::sync::Arc;
-
-use super::recreate::{Row, check_rows, created_anew, of_class, reclassed};
-use super::{done, unready};
-use crate::api::Settings;
+use super::done;
+use super::recreate::{check_rows, created_anew, of_class, of_recreate, reclassed};
 use crate::gate::{Idle, PodManagement};
 use crate::rollout::snapshot::Snapshot;
-use crate::rollout::volume_snapshot::EvictionAnswer;
 use crate::rollout::{Action, EvictReason, plan};
-use crate::templates::rules::Frozen;
-use crate::templates::{StagedError, UpdatePolicy, keys};
+use crate::templates::{StagedError, keys};
 
-pub(super) fn marked(web: &mut Snapshot, name: &str) {
+fn marked(web: &mut Snapshot, name: &str) {
     let revision = web.label().to_string();
     web.claim(name).recreated_for = Some(revision);
 }
@@ -24,25 +19,15 @@ fn marked_before(web: &mut Snapshot, name: &str) {
 }
 
 /// We have deleted the PVC, and its Pod keeps it.
-pub(super) fn deleted(web: &mut Snapshot, name: &str) {
+fn deleted(web: &mut Snapshot, name: &str) {
     marked(web, name);
     web.claim(name).terminating = true;
     web.claim(name).deleted = Some(960);
     web.claim(name).finalizers = vec!["kubernetes.io/pvc-protection".to_owned()];
 }
 
-pub(super) fn evicted(web: &mut Snapshot) {
-    deleted(web, "data-web-2");
-    web.pods.get_mut("web-2").expect("a Pod").deleted = Some(1030);
-    web.pods.get_mut("web-2").expect("a Pod").ready_since = None;
-}
-
-pub(super) fn may_evict(web: &mut Snapshot, ordinal: u32) {
-    web.recreate.eviction = Some((format!("web-{ordinal}-uid"), EvictionAnswer::Allowed));
-}
-
 /// Two templates: `data` and `logs`, both with another class.
-pub(super) fn two(web: &mut Snapshot) {
+fn two(web: &mut Snapshot) {
     let mut logs = of_class("slow", "1Gi");
     logs.name = "logs".to_owned();
     web.set.live.push(logs);
@@ -63,149 +48,67 @@ pub(super) fn parallel() -> Snapshot {
     web
 }
 
-const STEPS: &[Row] = &[
-    ("nothing was done", |_| {}, "mark data-web-2", ""),
-    ("marked", |web| marked(web, "data-web-2"), "delete data-web-2", ""),
-    (
-        "the highest replica only grows, and another Pod is not Ready",
-        |web| {
-            web.stage(vec![of_class("slow", "2Gi")]);
-            unready(web, 0);
-        },
-        "apply data-web-0 2Gi",
-        "data-web-0 is Pending: waiting for its turn",
-    ),
-    (
-        "marked for another revision",
-        |web| web.claim("data-web-2").recreated_for = Some("older".to_owned()),
-        "unmark data-web-2",
-        "",
-    ),
-    (
-        "marked for an earlier staging of the same templates",
-        |web| marked_before(web, "data-web-2"),
-        "unmark data-web-2",
-        "",
-    ),
-    (
-        "a mark is to be removed, and that was denied: the retry is not due",
-        |web| {
-            marked_before(web, "data-web-2");
+/// The words for marked and deleted PVCs.
+pub(super) fn of_steps(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        ("two", []) => two(web),
+        ("marked", [ordinal]) => marked(web, &format!("data-web-{ordinal}")),
+        ("marked logs", [ordinal]) => marked(web, &format!("logs-web-{ordinal}")),
+        ("deleted", [ordinal]) => deleted(web, &format!("data-web-{ordinal}")),
+        ("deleted logs", [ordinal]) => deleted(web, &format!("logs-web-{ordinal}")),
+        _ => of_recreate(web, word, numbers),
+    }
+}
+
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        ("marked before", [ordinal]) => marked_before(web, &format!("data-web-{ordinal}")),
+        ("marked for another", []) => web.claim("data-web-2").recreated_for = Some("older".to_owned()),
+        ("unmarking denied", []) => {
             web.recreate.denied = Some(("failed to remove the mark: no".to_owned(), 1001));
-        },
-        "ClaimRolloutStalled",
-        "ReCreateStopped: failed to remove the mark: no",
-    ),
-    (
-        "deleted for an earlier staging: not by us, and its data may be needed",
-        |web| {
-            deleted(web, "data-web-2");
-            marked_before(web, "data-web-2");
-        },
-        "",
-        "waiting: data-web-2 is Terminating: is being deleted",
-    ),
-    (
-        "another PVC is being deleted for an earlier staging: its mark stays (S10)",
-        |web| {
-            deleted(web, "data-web-0");
-            marked_before(web, "data-web-0");
-        },
-        "",
-        "web-2 waits to be re-created: data-web-0 is Terminating",
-    ),
-    (
-        "a marked PVC belongs to somebody else",
-        |web| {
-            marked_before(web, "data-web-0");
-            web.take_over("data-web-0");
-        },
-        "ClaimForeign, ClaimRolloutStalled",
-        "data-web-0 is Foreign: owned by Backup b",
-    ),
-    (
-        "marked, and now an obstacle",
-        |web| {
-            marked(web, "data-web-2");
-            unready(web, 1);
-        },
-        "",
-        "web-2 waits to be re-created: Pod web-1 is not Ready",
-    ),
-    (
-        "marked, and now paused",
-        |web| {
-            marked(web, "data-web-2");
-            web.set.paused = true;
-        },
-        "unmark data-web-2",
-        "Paused",
-    ),
-    (
-        "marked, and now the PVCs cannot be listed: another one may have the name",
-        |web| {
-            marked(web, "data-web-2");
+        }
+        ("denied", []) => web.recreate.denied = Some(("no".to_owned(), 1001)),
+        ("withdrawn", []) => web.set.staged = None,
+        ("unlisted", []) => {
             let why = "no answer".to_owned();
             web.halted = Some(Idle::Unlisted { what: "PVCs", why });
-        },
-        "ClaimRolloutStalled",
-        "ListFails: Failed to read PVCs: no answer",
-    ),
-    (
-        "marked, and now withdrawn",
-        |web| {
-            marked(web, "data-web-2");
-            web.set.staged = None;
-        },
-        "unmark data-web-2, ClaimRolloutWithdrawn",
-        "Withdrawn",
-    ),
-    (
-        "marked, and now OnClaimDelete",
-        |web| {
-            marked(web, "data-web-2");
-            let mut settings = Settings::clone(&web.settings);
-            settings.immutable_fields = Frozen::ForNewClaims;
-            web.settings = Arc::new(settings);
-            web.set.update_policy = Some(UpdatePolicy::OnClaimDelete);
-        },
-        "unmark data-web-2, ClaimsStaged",
-        "",
-    ),
-    (
-        "marked, and now withdrawn: the removal was denied, and its retry is not due",
-        |web| {
-            marked(web, "data-web-2");
-            web.set.staged = None;
-            web.recreate.denied = Some(("no".to_owned(), 1001));
-        },
-        "ClaimRolloutWithdrawn",
-        "Withdrawn",
-    ),
-    (
-        "deleted, and now withdrawn: nothing is written",
-        |web| {
-            deleted(web, "data-web-2");
-            web.set.staged = None;
-        },
-        "ClaimRolloutWithdrawn",
-        "Withdrawn",
-    ),
-    (
-        "marked, and now nothing of the staged change is understood",
-        |web| {
-            marked(web, "data-web-2");
-            (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Uid));
-        },
-        "ClaimRolloutStalled",
-        "",
-    ),
-];
+        }
+        ("unreadable", []) => (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Uid)),
+        _ => of_steps(web, word, numbers),
+    }
+}
+
+const STEPS: &str = "
+    nothing was done | | mark data-web-2 |
+    marked | marked 2 | delete data-web-2 |
+    the highest replica only grows, and another Pod is not Ready | staged slow 2, unready 0 | apply data-web-0 2Gi \
+        | data-web-0 is Pending: waiting for its turn
+    marked for another revision | marked for another | unmark data-web-2 |
+    marked for an earlier staging of the same templates | marked before 2 | unmark data-web-2 |
+    a mark is to be removed, and that was denied: the retry is not due | marked before 2, unmarking denied \
+        | ClaimRolloutStalled | ReCreateStopped: failed to remove the mark: no
+    deleted for an earlier staging: not by us, and its data may be needed | deleted 2, marked before 2 | \
+        | waiting: data-web-2 is Terminating: is being deleted
+    another PVC is being deleted for an earlier staging: its mark stays (S10) | deleted 0, marked before 0 | \
+        | web-2 waits to be re-created: data-web-0 is Terminating
+    a marked PVC belongs to somebody else | marked before 0, foreign 0 | ClaimForeign, ClaimRolloutStalled \
+        | data-web-0 is Foreign: owned by Backup b
+    marked, and now an obstacle | marked 2, unready 1 | | web-2 waits to be re-created: Pod web-1 is not Ready
+    marked, and now paused | marked 2, paused | unmark data-web-2 | Paused
+    marked, and now the PVCs cannot be listed: another one may have the name | marked 2, unlisted \
+        | ClaimRolloutStalled | ListFails: Failed to read PVCs: no answer
+    marked, and now withdrawn | marked 2, withdrawn | unmark data-web-2, ClaimRolloutWithdrawn | Withdrawn
+    marked, and now OnClaimDelete | marked 2, NewPVCs, OnClaimDelete | unmark data-web-2, ClaimsStaged |
+    marked, and now withdrawn: the removal was denied, and its retry is not due | marked 2, withdrawn, denied \
+        | ClaimRolloutWithdrawn | Withdrawn
+    deleted, and now withdrawn: nothing is written | deleted 2, withdrawn | ClaimRolloutWithdrawn | Withdrawn
+    marked, and now nothing of the staged change is understood | marked 2, unreadable | ClaimRolloutStalled |
+";
 
 #[test]
 fn recreate_after_a_crash_takes_the_next_step() {
-    check_rows(reclassed, STEPS);
-    check_rows(parallel, STEPS);
+    check_rows(reclassed, STEPS, word);
+    check_rows(parallel, STEPS, word);
 }
 
 #[test]
@@ -249,7 +152,7 @@ fn replicas_are_re_created_one_after_the_other() {
                 .get(keys::REVISION)
                 .is_none()
             {
-                may_evict(&mut web, ordinal);
+                of_recreate(&mut web, "may evict", &[ordinal]);
                 break;
             }
         }

@@ -2,84 +2,31 @@
 //! the claim itself shows to a controller that did not.
 
 use super::done;
-use crate::claims::Claim;
+use super::words::{act, common};
 use crate::gate::ClaimState;
 use crate::gate::readiness::CHANGED_BY_OTHERS;
-use crate::rollout::fixtures::{gi, refused, state, template, trouble, web};
+use crate::rollout::fixtures::{gi, refused, rows, state, template, trouble, web};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{Refusal, Snapshot};
 use crate::templates::Phase;
 
 /// What was stored of an apply of 2Gi and the class `fast` to the highest claim, and the state and the actions of a
 /// controller that did not see the reply.
-type Row = (&'static str, fn(&mut Claim), &'static str);
-
-const ROWS: &[Row] = &[
-    ("all of it was stored", |_| {}, "Modifying: "),
-    (
-        "all of it is reached",
-        |claim| claim.current_class = text("fast"),
-        "Done: grow 1",
-    ),
-    (
-        "only a condition shows that its class is being changed",
-        |claim| {
-            claim.capacity = Some(gi(1));
-            claim.troubles = vec![trouble("ModifyVolumeError")];
-        },
-        "Modifying: ",
-    ),
-    (
-        "no class: VolumeAttributesClass is off",
-        |claim| claim.class = None,
-        "Pending: grow 2",
-    ),
-    ("an empty class", |claim| claim.class = text(""), "Pending: grow 2"),
-    (
-        "somebody has removed the class since, which the volume never got",
-        |claim| (claim.class, claim.class_is_ours) = (None, false),
-        "Refused: ",
-    ),
-    (
-        "the same, to an empty class",
-        |claim| (claim.class, claim.class_is_ours) = (text(""), false),
-        "Refused: ",
-    ),
-    (
-        "our apply owns a class that it did not request",
-        |claim| (claim.class, claim.current_class) = (text("slow"), text("slow")),
-        "Pending: grow 2",
-    ),
-    (
-        "somebody has requested another class since (S8)",
-        |claim| {
-            claim.class_is_ours = false;
-            (claim.class, claim.current_class) = (text("slow"), text("slow"));
-        },
-        "Done: grow 1",
-    ),
-    (
-        "our apply owns a size that it did not request",
-        |claim| claim.request = gi(1),
-        "Pending: grow 2",
-    ),
-    (
-        "somebody has requested another size since (S8, KEP-1790)",
-        |claim| {
-            (claim.request, claim.size_is_ours) = (gi(1), false);
-            claim.current_class = text("fast");
-        },
-        "Done: grow 1",
-    ),
-    (
-        "an autoscaler has requested a larger size (S8)",
-        |claim| {
-            (claim.request, claim.size_is_ours) = (gi(5), false);
-            claim.current_class = text("fast");
-        },
-        "Done: grow 1",
-    ),
-];
+const ROWS: &str = "
+    all of it was stored                                   |                                    | Modifying:
+    all of it is reached                                   | current class fast 2               | Done: grow 1
+    only a condition shows that its class is being changed | capacity 2 1, trouble              | Modifying:
+    no class: VolumeAttributesClass is off                 | no class 2                         | Pending: grow 2
+    an empty class                                         | empty class                        | Pending: grow 2
+    somebody has removed the class since, which the volume never got | no class 2, their class 2 | Refused:
+    the same, to an empty class                            | empty class, their class 2         | Refused:
+    our apply owns a class that it did not request         | class slow 2, current class slow 2 | Pending: grow 2
+    somebody has requested another class since (S8) | their class 2, class slow 2, current class slow 2 | Done: grow 1
+    our apply owns a size that it did not request          | request 2 1                        | Pending: grow 2
+    somebody has requested another size since (S8, KEP-1790) | request 2 1, their size 2, current class fast 2 \
+        | Done: grow 1
+    an autoscaler has requested a larger size (S8) | request 2 5, their size 2, current class fast 2 | Done: grow 1
+";
 
 #[expect(clippy::unnecessary_wraps, reason = "it is a class")]
 fn text(class: &str) -> Option<String> {
@@ -96,11 +43,19 @@ fn classed() -> Snapshot {
 }
 
 /// Our apply to the highest claim was stored.
-fn stored(web: &mut Snapshot) -> &mut Claim {
+fn stored(web: &mut Snapshot) {
     let claim = web.applied("data-web-2");
     (claim.class, claim.class_is_ours, claim.size_is_ours) = (text("fast"), true, true);
     claim.capacity = Some(gi(2));
-    claim
+}
+
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match word {
+        "empty class" => web.claim("data-web-2").class = text(""),
+        "trouble" => web.claim("data-web-2").troubles = vec![trouble("ModifyVolumeError")],
+        "changed" => "9".clone_into(&mut web.claim("data-web-2").resource_version),
+        _ => common(web, word, numbers),
+    }
 }
 
 /// The applies as in [`done`], whatever they request.
@@ -114,11 +69,12 @@ fn writes(web: &Snapshot) -> String {
 
 #[test]
 fn claim_with_dropped_fields_is_outdated() {
-    for (row, change, expected) in ROWS {
+    for [row, change, expected] in rows(ROWS) {
         let mut web = classed();
-        change(stored(&mut web));
+        stored(&mut web);
+        act(&mut web, change, word);
         let found = format!("{}: {}", state(&web, "data-web-2"), writes(&web));
-        assert_eq!(found, *expected, "{row}");
+        assert_eq!(found.trim_end(), expected, "{row}");
     }
 }
 
@@ -173,67 +129,35 @@ fn claim_of_a_template_with_empty_class_is_updated() {
     assert_eq!(state(&web, "data-web-2"), ClaimState::Done);
 }
 
-/// The reply was seen: when, how often, the change of the claim since, the actions, and the requeue.
-type ReplyRow = (&'static str, u64, u32, fn(&mut Snapshot), &'static str, u64);
-
-const SEEN: &[ReplyRow] = &[
-    ("our label was removed", 1000, 3, |_| {}, "FailedToPatchPVC", 4),
-    (
-        "the claim has changed since, which does not matter",
-        1000,
-        3,
-        |web| "9".clone_into(&mut web.claim("data-web-2").resource_version),
-        "FailedToPatchPVC",
-        4,
-    ),
-    (
-        "a label of the template was removed, and ours was not",
-        1000,
-        3,
-        |web| web.done("data-web-2"),
-        "FailedToPatchPVC",
-        4,
-    ),
-    (
-        "the same, and somebody has changed the claim since (S8)",
-        1000,
-        3,
-        |web| {
-            web.done("data-web-2");
-            "9".clone_into(&mut web.claim("data-web-2").resource_version);
-        },
-        "grow 1",
-        300,
-    ),
-    ("the retry is due", 996, 3, |_| {}, "grow 2, FailedToPatchPVC", 300),
-    (
-        "the retry is due after at most five minutes",
-        701,
-        50,
-        |_| {},
-        "FailedToPatchPVC",
-        1,
-    ),
-];
+/// The reply was seen: when and how often, the change of the claim since, the actions, and the requeue.
+const SEEN: &str = "
+    our label was removed                                   | 1000 3 |                 | FailedToPatchPVC         | 4
+    the claim has changed since, which does not matter      | 1000 3 | changed         | FailedToPatchPVC         | 4
+    a label of the template was removed, and ours was not   | 1000 3 | done 2          | FailedToPatchPVC         | 4
+    the same, and somebody has changed the claim since (S8) | 1000 3 | done 2, changed | grow 1                   | 300
+    the retry is due                                        | 996 3  |                 | grow 2, FailedToPatchPVC | 300
+    the retry is due after at most five minutes             | 701 50 |                 | FailedToPatchPVC         | 1
+";
 
 #[test]
 fn apply_changed_by_others_backs_off() {
-    for (row, last, attempts, change, expected, requeue) in SEEN {
+    for [row, seen, change, expected, requeue] in rows(SEEN) {
         let mut web = web();
+        let (last, attempts) = seen.split_once(' ').expect("two numbers");
         let failed = Refusal {
             label: web.label(),
             resource_version: "7".to_owned(),
             cause: CHANGED_BY_OTHERS.to_owned(),
             message: "label claim-rollout.io/revision b came back empty".to_owned(),
-            attempts: *attempts,
-            last: *last,
+            attempts: attempts.parse().expect("a number"),
+            last: last.parse().expect("a time"),
         };
         web.refusals.insert("data-web-2-uid".to_owned(), failed);
-        change(&mut web);
-        assert_eq!(done(&web), *expected, "{row}");
+        act(&mut web, change, word);
+        assert_eq!(done(&web), expected, "{row}");
         let plan = plan(&web);
-        assert_eq!(plan.requeue_after, Some(*requeue), "{row}");
-        if *expected == "grow 1" {
+        assert_eq!(plan.requeue_after, requeue.parse().ok(), "{row}");
+        if expected == "grow 1" {
             continue;
         }
         let claim = &plan.progress.claims[0];

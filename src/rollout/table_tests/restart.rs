@@ -1,15 +1,13 @@
 //! `claim-rollout.io/restart`: which Pod is evicted.
 
-use super::{Row, check, old_pods, unready};
+use super::check_with;
+use super::words::{common, pod};
 use crate::claims::progress::Resize;
 use crate::rollout::fixtures::{owner, web};
-use crate::rollout::snapshot::{PodView, Snapshot};
+use crate::rollout::snapshot::Snapshot;
 use crate::rollout::{Action, plan};
 use crate::templates::Restart;
 
-fn pod<'w>(web: &'w mut Snapshot, name: &str) -> &'w mut PodView {
-    web.pods.get_mut(name).expect("a Pod")
-}
 /// The file system of this PVC pends since this second of the first day; the present second is 1000.
 fn pends(web: &mut Snapshot, name: &str, since: u64) {
     web.set.restart = Restart::WhenNodeExpansionPends;
@@ -18,168 +16,43 @@ fn pends(web: &mut Snapshot, name: &str, since: u64) {
     claim.file_system_resize_pending = Some(format!("1970-01-01T00:{:02}:{:02}Z", since / 60, since % 60));
 }
 
-const ROWS: &[Row] = &[
-    (
-        "the file system has pended for a minute",
-        |web| pends(web, "data-web-2", 940),
-        "evict 2",
-    ),
-    (
-        "the file system has pended for less than a minute",
-        |web| pends(web, "data-web-2", 941),
-        "",
-    ),
-    (
-        "restart is Never",
-        |web| {
-            pends(web, "data-web-2", 940);
-            web.set.restart = Restart::Never;
-        },
-        "",
-    ),
-    (
-        "the Pod was created since",
-        |web| {
-            pends(web, "data-web-2", 940);
-            pod(web, "web-2").created = 941;
-        },
-        "",
-    ),
-    (
-        "the rollout is paused",
-        |web| {
-            pends(web, "data-web-2", 940);
-            web.set.paused = true;
-        },
-        "",
-    ),
-    (
-        "the StatefulSet controller has not seen the last change",
-        |web| {
-            pends(web, "data-web-2", 940);
-            web.set.status_is_current = false;
-        },
-        "",
-    ),
-    (
-        "another Pod is not Ready",
-        |web| {
-            pends(web, "data-web-2", 940);
-            unready(web, 0);
-        },
-        "grow 0",
-    ),
-    (
-        "another Pod does not exist",
-        |web| {
-            pends(web, "data-web-2", 940);
-            web.pods.remove("web-0");
-        },
-        "",
-    ),
-    (
-        "another Pod has not been Ready for long enough",
-        |web| {
-            pends(web, "data-web-2", 940);
-            web.set.min_ready_seconds = 30;
-            pod(web, "web-0").ready_since = Some(980);
-        },
-        "",
-    ),
-    (
-        "the Pod itself is not Ready: its disk may be full",
-        |web| {
-            pends(web, "data-web-2", 940);
-            unready(web, 2);
-        },
-        "evict 2",
-    ),
-    (
-        "the Pod is being deleted",
-        |web| {
-            pends(web, "data-web-2", 940);
-            pod(web, "web-2").deleted = Some(1030);
-        },
-        "grow 1",
-    ),
-    (
-        "Kubernetes replaces the Pod anyway",
-        |web| {
-            pends(web, "data-web-2", 940);
-            old_pods(web, &[2]);
-        },
-        "nudge 2",
-    ),
-    (
-        "a foreign Pod has the name",
-        |web| {
-            pends(web, "data-web-2", 940);
-            pod(web, "web-2").controller = Some(owner("StatefulSet", "other", "other-uid"));
-        },
-        "grow 1",
-    ),
-    (
-        "the last eviction was denied: the retry is not due",
-        |web| {
-            pends(web, "data-web-2", 940);
-            web.not_evicted = Some(("budget".to_owned(), 1001));
-        },
-        "",
-    ),
-    (
-        "the last eviction was denied: the retry is due",
-        |web| {
-            pends(web, "data-web-2", 940);
-            web.not_evicted = Some(("budget".to_owned(), 1000));
-        },
-        "evict 2",
-    ),
-    (
-        "two pend: one at a time, the highest ordinal first",
-        |web| {
-            pends(web, "data-web-2", 940);
-            pends(web, "data-web-1", 940);
-        },
-        "evict 2",
-    ),
-    (
-        "two pend, and the Pod of the lower one is not Ready: no other may go",
-        |web| {
-            pends(web, "data-web-2", 940);
-            pends(web, "data-web-0", 940);
-            unready(web, 0);
-        },
-        "evict 0",
-    ),
-    (
-        "the higher one has pended for less than a minute",
-        |web| {
-            pends(web, "data-web-2", 941);
-            pends(web, "data-web-0", 940);
-        },
-        "evict 0",
-    ),
-    (
-        "the driver reports infeasible: an eviction changes nothing",
-        |web| {
-            pends(web, "data-web-2", 940);
-            web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
-        },
-        "ClaimExpansionFailed",
-    ),
-    (
-        "the time is invalid",
-        |web| {
-            pends(web, "data-web-2", 940);
-            web.applied("data-web-2").file_system_resize_pending = Some(String::new());
-        },
-        "",
-    ),
-];
+fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+    match (word, numbers) {
+        ("pends", [ordinal, since]) => pends(web, &format!("data-web-{ordinal}"), (*since).into()),
+        ("Never", []) => web.set.restart = Restart::Never,
+        ("not evicted", [retry]) => web.not_evicted = Some(("budget".to_owned(), (*retry).into())),
+        ("foreign Pod", []) => pod(web, 2).controller = Some(owner("StatefulSet", "other", "other-uid")),
+        _ => common(web, word, numbers),
+    }
+}
+
+const ROWS: &str = "
+    the file system has pended for a minute                 | pends 2 940                        | evict 2
+    the file system has pended for less than a minute       | pends 2 941                        |
+    restart is Never                                        | pends 2 940, Never                 |
+    the Pod was created since                               | pends 2 940, Pod created 2 941     |
+    the rollout is paused                                   | pends 2 940, paused                |
+    the StatefulSet controller has not seen the last change | pends 2 940, outdated status       |
+    another Pod is not Ready                                | pends 2 940, unready 0             | grow 0
+    another Pod does not exist                              | pends 2 940, no Pod 0              |
+    another Pod has not been Ready for long enough | pends 2 940, min ready 30, Pod ready since 0 980 |
+    the Pod itself is not Ready: its disk may be full       | pends 2 940, unready 2             | evict 2
+    the Pod is being deleted                                | pends 2 940, ending 2              | grow 1
+    Kubernetes replaces the Pod anyway                      | pends 2 940, old 2                 | nudge 2
+    a foreign Pod has the name                              | pends 2 940, foreign Pod           | grow 1
+    the last eviction was denied: the retry is not due      | pends 2 940, not evicted 1001      |
+    the last eviction was denied: the retry is due          | pends 2 940, not evicted 1000      | evict 2
+    two pend: one at a time, the highest ordinal first      | pends 2 940, pends 1 940           | evict 2
+    two pend, and the Pod of the lower one is not Ready: no other may go | pends 2 940, pends 0 940, unready 0 \
+        | evict 0
+    the higher one has pended for less than a minute        | pends 2 941, pends 0 940           | evict 0
+    the driver reports infeasible: an eviction changes nothing | pends 2 940, infeasible 2 | ClaimExpansionFailed
+    the time is invalid                                     | pends 2 940, file system pending 2 |
+";
 
 #[test]
 fn pods_with_pending_expansion_are_evicted_one_by_one() {
-    check(ROWS);
+    check_with(web, ROWS, word);
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! What was withdrawn and is staged again is another staging, and what somebody lowers in the middle of one is reported
 //! (design, sections 3.2 and 3.3).
 
-use super::done;
+use super::words::{act, common};
+use super::{all_done, done};
 use crate::gate::{PodManagement, readiness};
-use crate::rollout::fixtures::{gi, staging, state, web};
+use crate::rollout::fixtures::{rows, staging, state, web};
 use crate::rollout::plan::plan;
-use crate::rollout::snapshot::{Resize, Snapshot};
+use crate::rollout::snapshot::Snapshot;
 use crate::templates::{Phase, Quantity, Revision, RevisionLabel, keys};
 
 /// One step above the capacity of 1Gi: the size that the message of `ClaimInfeasible` names.
@@ -31,82 +32,31 @@ fn lowered(web: &mut Snapshot, name: &str) {
 }
 
 /// What became of the highest of three claims, when the others are updated and ready; its state; the actions.
-type Row = (&'static str, fn(&mut Snapshot), &'static str, &'static str);
-
-const ROWS: &[Row] = &[
-    ("nothing", |_| {}, "Done", "complete"),
-    (
-        "withdrawn, lowered by hand, staged again",
-        |web| {
-            lowered(web, "data-web-2");
-            of_another_staging(web, "data-web-2");
-        },
-        "Pending",
-        "grow 2",
-    ),
-    (
-        "the same with another class instead",
-        |web| {
-            of_another_staging(web, "data-web-2");
-            let claim = web.claim("data-web-2");
-            (claim.class, claim.current_class) = (Some("slow".to_owned()), Some("slow".to_owned()));
-        },
-        "Pending",
-        "grow 2",
-    ),
-    (
-        "withdrawn and staged again: it has everything but the label",
-        |web| of_another_staging(web, "data-web-2"),
-        "Pending",
-        "grow 2",
-    ),
-    (
-        "lowered by hand",
-        |web| lowered(web, "data-web-2"),
-        "Refused",
-        "FailedToPatchPVC",
-    ),
-    (
-        "lowered by hand, and the driver cannot do that either",
-        |web| {
-            lowered(web, "data-web-2");
-            let claim = web.claim("data-web-2");
-            (claim.capacity, claim.resize) = (Some(gi(1)), Some(Resize::ControllerInfeasible));
-        },
-        "Refused",
-        "FailedToPatchPVC",
-    ),
-    (
-        "lowered by hand, and the volume has what the template asks for",
-        |web| {
-            lowered(web, "data-web-2");
-            web.claim("data-web-2").capacity = Some(gi(2));
-        },
-        "Done",
-        "complete",
-    ),
-    (
-        "lowered by hand, and raised again",
-        |web| {
-            lowered(web, "data-web-2");
-            (web.claim("data-web-2").request, web.claim("data-web-2").capacity) = (gi(2), Some(gi(2)));
-        },
-        "Done",
-        "complete",
-    ),
-];
+const ROWS: &str = "
+    nothing                                  |                                    | Done    | complete
+    withdrawn, lowered by hand, staged again | lowered, of another staging        | Pending | grow 2
+    the same with another class instead | of another staging, class slow 2, current class slow 2 | Pending | grow 2
+    withdrawn and staged again: it has everything but the label | of another staging | Pending | grow 2
+    lowered by hand                          | lowered                            | Refused | FailedToPatchPVC
+    lowered by hand, and the driver cannot do that either | lowered, capacity 2 1, ControllerResizeInfeasible 2 \
+        | Refused | FailedToPatchPVC
+    lowered by hand, and the volume has what the template asks for | lowered, capacity 2 2 | Done | complete
+    lowered by hand, and raised again        | lowered, request 2 2, capacity 2 2 | Done    | complete
+";
 
 #[test]
 fn claim_is_updated_by_one_staging_only() {
-    for (row, change, expected, actions) in ROWS {
+    for [row, change, expected, actions] in rows(ROWS) {
         let mut web = web();
-        for name in ["data-web-2", "data-web-1", "data-web-0"] {
-            web.done(name);
-        }
-        change(&mut web);
+        all_done(&mut web);
+        act(&mut web, change, |web, word, numbers| match word {
+            "lowered" => lowered(web, "data-web-2"),
+            "of another staging" => of_another_staging(web, "data-web-2"),
+            _ => common(web, word, numbers),
+        });
         assert_eq!(
             (state(&web, "data-web-2").as_str(), &*done(&web)),
-            (*expected, *actions),
+            (expected, actions),
             "{row}"
         );
     }
@@ -117,9 +67,7 @@ fn claim_is_updated_by_one_staging_only() {
 fn claim_lowered_by_hand_is_reported_and_keeps_its_pod() {
     for phase in [Phase::RollingOut, Phase::Complete] {
         let mut web = web();
-        for name in ["data-web-2", "data-web-1", "data-web-0"] {
-            web.done(name);
-        }
+        all_done(&mut web);
         web.phase(phase);
         lowered(&mut web, "data-web-2");
         let plan = plan(&web);
@@ -154,9 +102,7 @@ fn claim_lowered_by_hand_stops_only_ordered_ready() {
 #[test]
 fn outdated_claim_of_the_same_revision_is_at_the_live_one() {
     let mut web = web();
-    for name in ["data-web-2", "data-web-1", "data-web-0"] {
-        web.done(name);
-    }
+    all_done(&mut web);
     assert_eq!(plan(&web).progress.current_revision, web.target());
     of_another_staging(&mut web, "data-web-2");
     let progress = plan(&web).progress;
