@@ -1,7 +1,7 @@
 //! One claim: its revision and the one of its Pod, which are a row and a column of the table of KEP-4650.
 //!
 //! [`wants_apply`](ClaimAssessment::wants_apply), [`lets_pass`](ClaimAssessment::lets_pass), the gate and the order decide
-//! what happens; `table_tests/kep_table.rs` is the table.
+//! what happens; `table_tests/claim_states.rs` is the table.
 
 use super::action::ApplyClaim;
 use super::recreate_need::ReCreateNeed;

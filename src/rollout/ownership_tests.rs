@@ -1,56 +1,10 @@
 //! Foreign claims, and claims that cannot be written. Each test compares the whole list of actions.
 
-use crate::gate::{ClaimState, PodManagement};
 use crate::json::Map;
 use crate::rollout::action::Action;
-use crate::rollout::fixtures::{apply, owner, refused, state, template, web as fixture, writes};
+use crate::rollout::fixtures::{apply, owner, refused, template, web as fixture, writes};
 use crate::rollout::plan::{RECHECK, plan};
-use crate::rollout::snapshot::{Resize, Sibling, Snapshot};
-
-#[test]
-fn unbound_claim_is_waited_for_while_its_pod_exists() {
-    let mut web = fixture();
-    let claim = web.claim("data-web-2");
-    (claim.bound, claim.capacity) = (false, None);
-    assert_eq!(plan(&web).actions, []);
-    assert_eq!(state(&web, "data-web-2"), ClaimState::Unbound);
-    // The Pod may wait for a lower Pod, and that one for a larger disk.
-    web.pods.remove("web-2");
-    assert_eq!(plan(&web).actions, [apply(&web, 1)]);
-}
-
-#[test]
-fn node_expansion_is_waited_for_while_the_pod_exists() {
-    let mut web = fixture();
-    web.applied("data-web-2").file_system_resize_pending = Some(String::new());
-    assert_eq!(plan(&web).actions, []);
-    assert_eq!(state(&web, "data-web-2"), ClaimState::NodeExpanding);
-    web.pods.remove("web-2");
-    assert_eq!(plan(&web).actions, [apply(&web, 1)]);
-}
-
-#[test]
-fn stuck_claim_stops_others_only_with_ordered_ready() {
-    type Row = (ClaimState, fn(&mut Snapshot));
-    let rows: [Row; 3] = [
-        (ClaimState::Infeasible, |web| {
-            web.applied("data-web-2").resize = Some(Resize::ControllerInfeasible);
-        }),
-        (ClaimState::Foreign, |web| {
-            web.claim("data-web-2").owners = vec![owner("VirtualMachine", "web", "vm")];
-        }),
-        (ClaimState::Refused, |web| refused(web, 1000)),
-    ];
-    for (expected, change) in rows {
-        let mut web = fixture();
-        change(&mut web);
-        assert_eq!(writes(&web), [], "{expected}");
-        assert_eq!(state(&web, "data-web-2"), expected);
-        assert!(plan(&web).progress.stalled.holds);
-        web.set.pod_management = PodManagement::Parallel;
-        assert_eq!(writes(&web), [apply(&web, 1)], "{expected}");
-    }
-}
+use crate::rollout::snapshot::{Sibling, Snapshot};
 
 #[test]
 fn denied_apply_is_retried_after_a_pause_or_a_change() {

@@ -93,15 +93,6 @@ fn partition_counts_indexes_and_keeps_the_phase() {
 }
 
 #[test]
-fn claims_out_of_range_are_left_alone() {
-    let mut web = fixture();
-    web.set.replicas = 0;
-    assert_eq!(plan(&web).actions, [complete(&web)]);
-    web.set.replicas = 2;
-    assert_eq!(plan(&web).actions, [apply(&web, 1)]);
-}
-
-#[test]
 fn new_outdated_claim_follows_a_complete_rollout() {
     let mut web = fixture();
     for name in ["data-web-2", "data-web-1", "data-web-0"] {

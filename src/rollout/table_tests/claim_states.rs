@@ -16,7 +16,8 @@ use crate::templates::ClaimTemplate;
 /// OrderedReady, and after a slash with Parallel where that differs.
 ///
 /// `2`: its claim is written; `1`: the claim of the next replica is written; `P`: its Pod is named in `ready`; empty:
-/// no action. The other Pods run the update revision, or all are to be replaced.
+/// no action. The other Pods run the update revision, or all are to be replaced. The rows of Pending, Applied, Missing and
+/// Done are the table of KEP-4650: a claim that is outdated, updated, absent, and updated and ready.
 const TABLE: &str = "
     claim            | Pod      | it alone | all Pods | Event
     Pending          | Absent   | 2        | 2        |

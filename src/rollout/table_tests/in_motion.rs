@@ -6,13 +6,12 @@ use crate::rollout::fixtures::web;
 use crate::rollout::plan::plan;
 
 const CLAIMS: &str = "
-    one by default | | grow 2
-    two start | at a time 2 | grow 2, grow 1
-    all start | at a time 1000 | grow 2, grow 1, grow 0
-    one is in motion: one more starts | at a time 2, expanding 2 | grow 1
-    as many as may be are in motion | at a time 2, expanding 2 1 |
+    two start                                       | at a time 2                | grow 2, grow 1
+    all start                                       | at a time 1000             | grow 2, grow 1, grow 0
+    one is in motion: one more starts               | at a time 2, expanding 2   | grow 1
+    as many as may be are in motion                 | at a time 2, expanding 2 1 |
     a lower one is in motion since the limit was higher: it counts | at a time 2, expanding 0 | grow 2
-    one is done: two more start | done 2, at a time 2 | grow 1, grow 0
+    one is done: two more start                     | done 2, at a time 2        | grow 1, grow 0
     one whose Pod is not Ready comes first, and counts | at a time 2, unready 0 | grow 0, grow 2
     one is in motion and its Pod is not Ready: it counts once | at a time 2, expanding 2, unready 2 | grow 1
     all start, and the Pod of one is not Ready: each once | at a time 1000, unready 0 | grow 0, grow 2, grow 1
@@ -20,14 +19,14 @@ const CLAIMS: &str = "
         | ClaimExpansionFailed
     one that needs its Pod is stuck: no other starts | at a time 3, unready 0, node infeasible 0 \
         | ClaimExpansionFailed
-    one is stuck with OrderedReady: no other starts | at a time 3, infeasible 2 | ClaimExpansionFailed
-    a lower one is stuck: those before it continue | at a time 3, infeasible 0 | grow 2, grow 1, ClaimExpansionFailed
+    one is stuck with OrderedReady: no other starts | at a time 3, infeasible 2  | ClaimExpansionFailed
+    a lower one is stuck: those before it continue  | at a time 3, infeasible 0  | grow 2, grow 1, ClaimExpansionFailed
     with Parallel, a stuck one does not count | at a time 2, Parallel, infeasible 2 \
         | grow 1, grow 0, ClaimExpansionFailed
     with Parallel, a stuck one whose Pod is not Ready does not count | at a time 2, Parallel, unready 2, infeasible 2 \
         | grow 1, grow 0, ClaimExpansionFailed
-    those below the partition are left alone | at a time 3, partition 1 | grow 2, grow 1
-    none starts while the rollout is paused | at a time 3, paused |
+    those below the partition are left alone        | at a time 3, partition 1   | grow 2, grow 1
+    none starts while the rollout is paused         | at a time 3, paused        |
     with OnDelete a human chooses | at a time 1, OnDelete, started long ago | grow 2, grow 1, grow 0
 ";
 
@@ -71,7 +70,6 @@ fn message_names_the_first_claim_that_is_waited_for() {
 }
 
 const PODS: &str = "
-    with one at a time, they wait for the Pod             | done 2, old 2 1 0                     | nudge 2
     claims of the next one follow while a Pod is replaced | done 2, old 2 1 0, at a time 2        | grow 1, nudge 2
     the Pod is available: two more start                  | done 2, old 1 0, at a time 2          | grow 1, grow 0
     two Pods may be replaced: the higher one is named     | old 2 1 0, at a time 2, done 2 1      | nudge 2

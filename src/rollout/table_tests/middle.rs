@@ -5,12 +5,10 @@ use super::{check, check_with};
 use crate::rollout::fixtures::{template, web};
 
 const SWITCHES: &str = "
-    Pods change from now on: Pods of outdated claims wait | done 2, old 2 1 0                       | nudge 2
-    no change                                             | done 2                                  | grow 1
-    to OnClaimDelete                                      | done 2, old 1 0, OnClaimDelete          | ClaimsStaged
-    back to InPlace: the rollout continues                | done 2, reported OnClaimDelete, InPlace | grow 1
-    to Async: claims follow as before                     | done 2, old 1 0, Async                  | grow 1
-    to OnDelete                                           | done 2, OnDelete                        |
+    to OnClaimDelete                       | done 2, old 1 0, OnClaimDelete          | ClaimsStaged
+    back to InPlace: the rollout continues | done 2, reported OnClaimDelete, InPlace | grow 1
+    to Async: claims follow as before      | done 2, old 1 0, Async                  | grow 1
+    to OnDelete                            | done 2, OnDelete                        |
 ";
 
 #[test]
@@ -19,7 +17,6 @@ fn policy_switch_in_the_middle() {
 }
 
 const SECOND_TARGETS: &str = "
-    then the next replica                                          | done 2, old 1 0                    | grow 1
     what is in motion is finished first                            | done 2, expanding 1, another label | grow 1
     nothing is in motion: it starts again with the highest ordinal | done 2, unlabelled 2               | grow 2
     a replaced Pod is not replaced again                           | done 2, old 1 0, unlabelled 2      | grow 2

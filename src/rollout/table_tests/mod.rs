@@ -12,7 +12,6 @@ mod idle;
 mod idle_report;
 mod immutable;
 mod in_motion;
-mod kep_table;
 mod messages;
 mod middle;
 mod mutable;

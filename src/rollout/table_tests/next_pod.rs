@@ -17,7 +17,6 @@ fn unready_pods_do_not_wait_for_each_other() {
 /// No Pod has been replaced. In many rows, the claim of the highest is ready, and the annotation names it; in others, the
 /// claim of the lowest is ready as well, and its Pod is not Ready.
 const READY: &str = "
-    the annotation names it | done 2, old 2 1 0, named 2 |
     the next claim is ready as well, and its Pod is replaced later | done 2, old 2 1 0, named 2, done 1 |
     one is not Ready, with Parallel before 1.37 | done 2, old 2 1 0, named 2, done 0, unready 0, Parallel |
     one is not Ready, and is replaced first since 1.37 \
