@@ -1,12 +1,9 @@
 //! After the create: the new set adopts the Pods at their revision, or somebody is called.
 
 use super::process::{Process, run};
-use super::{Change, Cluster, Ended, LiveSet, Run, run_alone, state, web, writes};
-
-fn other_template(set: &mut serde_json::Value) {
-    set["spec"]["template"]["spec"]["priority"] = 1.into();
-    set["spec"]["template"]["spec"]["containers"][0]["image"] = "b".into();
-}
+use super::words::act;
+use super::{Cluster, Ended, LiveSet, Run, run_alone, state, web, writes};
+use crate::rollout::fixtures::rows;
 
 /// Whether the new set exists.
 fn is_created(cluster: &Cluster) -> bool {
@@ -14,12 +11,12 @@ fn is_created(cluster: &Cluster) -> bool {
 }
 
 /// Runs, with a change as soon as the new set exists.
-fn run_with(cluster: &mut Cluster, change: Change) -> Run {
+fn run_with(cluster: &mut Cluster, change: &str) -> Run {
     let mut is_done = false;
     run(cluster, &mut Process::default(), |cluster, _, _| {
         if is_created(cluster) && !is_done {
             is_done = true;
-            change(cluster);
+            act(cluster, change);
         }
     })
 }
@@ -33,89 +30,37 @@ fn ended(run: &Run) -> String {
 }
 
 /// A change of the fixture, a change of the new set, how it ends, and the state afterwards.
-type Row = (&'static str, Change, Change, &'static str, &'static str);
-
-const ROWS: &[Row] = &[
-    (
-        "a Pod is not adopted",
-        |cluster| cluster.not_adopted.push("web-1"),
-        |_| {},
-        "PodNotAdopted: the new StatefulSet has not adopted Pod web-1",
-        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, \
-         ClaimRollout of Nobody, web-1 is an orphan",
-    ),
-    (
-        "a Pod is not adopted, and being deleted",
-        |cluster| cluster.not_adopted.push("web-1"),
-        |cluster| cluster.pods[1].terminating = true,
-        "End(Nothing)",
-        "replaced, web-1 is an orphan",
-    ),
-    (
-        "a Pod is deleted",
-        |cluster| cluster.not_adopted.push("web-1"),
-        |cluster| drop(cluster.pods.remove(1)),
-        "End(Nothing)",
-        "replaced",
-    ),
-    (
-        "a Pod is created again by the new set",
-        |cluster| cluster.not_adopted.push("web-1"),
-        |cluster| {
-            cluster.pods.remove(1);
-            cluster.control();
-        },
-        "End(Nothing)",
-        "replaced",
-    ),
-    (
-        "another controller has the Pod",
-        |_| {},
-        |cluster| {
-            let owner = crate::rollout::fixtures::owner("Other", "o", "other");
-            cluster.pods[1].controller = Some(owner);
-            cluster.not_adopted.push("web-1");
-        },
-        "PodNotAdopted: the new StatefulSet has not adopted Pod web-1",
-        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, \
-         ClaimRollout of Nobody, web-1 is an orphan",
-    ),
-    (
-        "the Pod template is the same in other bytes",
-        |cluster| cluster.writes_other_bytes = true,
-        |_| {},
-        "End(Nothing)",
-        "replaced",
-    ),
-    (
-        "something changes the Pod template of the new set",
-        |cluster| cluster.late_webhook = Some(other_template),
-        |_| {},
-        "RevisionChanged: the new StatefulSet has revision web-b, not web-a: something changed its Pod template. The \
-         partition 1000000000 keeps the Pods. Set it to 0 to restart them with the new template",
-        "replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, \
-         ClaimRollout of Nobody",
-    ),
-    (
-        "something changes it, and the user agrees",
-        |cluster| cluster.late_webhook = Some(other_template),
-        |cluster| {
-            cluster.control();
-            cluster.change(|set| set["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = 0.into());
-        },
-        "End(Nothing)",
-        "replaced, web-0 restarted, web-1 restarted, web-2 restarted",
-    ),
-];
+const ROWS: &str = "
+    a Pod is not adopted | web-1 not adopted | | PodNotAdopted: the new StatefulSet has not adopted Pod web-1 \
+        | replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 1000000000, fields of \
+            ours, ClaimRollout of Nobody, web-1 is an orphan
+    a Pod is not adopted, and being deleted | web-1 not adopted | web-1 ending | End(Nothing) \
+        | replaced, web-1 is an orphan
+    a Pod is deleted | web-1 not adopted | web-1 missing | End(Nothing) | replaced
+    a Pod is created again by the new set | web-1 not adopted | web-1 missing; control | End(Nothing) | replaced
+    another controller has the Pod | | web-1 of others; web-1 not adopted \
+        | PodNotAdopted: the new StatefulSet has not adopted Pod web-1 \
+        | replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 1000000000, fields of \
+            ours, ClaimRollout of Nobody, web-1 is an orphan
+    the Pod template is the same in other bytes | other bytes | | End(Nothing) | replaced
+    something changes the Pod template of the new set | another Pod template | \
+        | RevisionChanged: the new StatefulSet has revision web-b, not web-a: something changed its Pod template. The \
+            partition 1000000000 keeps the Pods. Set it to 0 to restart them with the new template \
+        | replaced, a journal (Releasing), the finalizer claim-rollout.io/replacing, partition 1000000000, fields of \
+            ours, ClaimRollout of Nobody
+    something changes it, and the user agrees | another Pod template \
+        | control; /spec/updateStrategy/rollingUpdate/partition 0 | End(Nothing) \
+        | replaced, web-0 restarted, web-1 restarted, web-2 restarted
+";
 
 #[test]
 fn new_set_adopts_the_pods_or_stalls() {
-    for (row, before, change, end, expected) in ROWS {
+    for [row, before, change, end, expected] in rows(ROWS) {
         let mut cluster = web();
-        before(&mut cluster);
-        let run = run_with(&mut cluster, *change);
-        assert_eq!(ended(&run), *end, "{row}: {:?}", run.steps);
-        assert_eq!(state(&cluster), *expected, "{row}: {:?}", run.steps);
+        act(&mut cluster, before);
+        let run = run_with(&mut cluster, change);
+        assert_eq!(ended(&run), end, "{row}: {:?}", run.steps);
+        assert_eq!(state(&cluster), expected, "{row}: {:?}", run.steps);
     }
 }
 
@@ -124,7 +69,7 @@ fn new_set_adopts_the_pods_or_stalls() {
 #[test]
 fn hold_keeps_pods_above_the_replicas() {
     let mut cluster = web();
-    cluster.late_webhook = Some(other_template);
+    act(&mut cluster, "another Pod template");
     let (mut is_down, mut is_up) = (false, false);
     let run = run(&mut cluster, &mut Process::default(), |cluster, _, _| {
         if !is_down && cluster.set.as_ref().is_some_and(LiveSet::terminating) {
@@ -139,33 +84,27 @@ fn hold_keeps_pods_above_the_replicas() {
     assert_eq!(cluster.lost, [""; 0], "{:?}", run.steps);
 }
 
+const WITHOUT_JOURNAL: &str = "
+    nothing else | | End(Nothing) | replaced, fields of ours
+    something changes the Pod template of the new set | another Pod template \
+        | RevisionChanged: a Pod has no owner or another revision, and the journal does not exist any more. The \
+            partition keeps the Pods. Set it to 0 to restart them \
+        | replaced, the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, ClaimRollout of \
+            Nobody
+    a Pod is not adopted | web-1 not adopted \
+        | RevisionChanged: a Pod has no owner or another revision, and the journal does not exist any more. The \
+            partition keeps the Pods. Set it to 0 to restart them \
+        | replaced, the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, ClaimRollout of \
+            Nobody, web-1 is an orphan
+";
+
 /// The journal is lost after the CREATE: the hold ends all the same, unless it would restart Pods.
 #[test]
 fn hold_without_a_journal_ends_if_no_pod_restarts() {
-    type Row = (&'static str, Change, &'static str, &'static str);
-    let rows: [Row; 3] = [
-        ("nothing else", |_| {}, "End(Nothing)", "replaced, fields of ours"),
-        (
-            "something changes the Pod template of the new set",
-            |cluster| cluster.late_webhook = Some(other_template),
-            "RevisionChanged: a Pod has no owner or another revision, and the journal does not exist any more. The \
-             partition keeps the Pods. Set it to 0 to restart them",
-            "replaced, the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, ClaimRollout of \
-             Nobody",
-        ),
-        (
-            "a Pod is not adopted",
-            |cluster| cluster.not_adopted.push("web-1"),
-            "RevisionChanged: a Pod has no owner or another revision, and the journal does not exist any more. The \
-             partition keeps the Pods. Set it to 0 to restart them",
-            "replaced, the finalizer claim-rollout.io/replacing, partition 1000000000, fields of ours, ClaimRollout of \
-             Nobody, web-1 is an orphan",
-        ),
-    ];
-    for (row, before, end, expected) in rows {
+    for [row, before, end, expected] in rows(WITHOUT_JOURNAL) {
         let mut cluster = web();
-        before(&mut cluster);
-        let run = run_with(&mut cluster, |cluster| cluster.journal = None);
+        act(&mut cluster, before);
+        let run = run_with(&mut cluster, "no journal");
         assert_eq!(ended(&run), end, "{row}: {:?}", run.steps);
         assert_eq!(state(&cluster), expected, "{row}: {:?}", run.steps);
     }
@@ -175,7 +114,7 @@ fn hold_without_a_journal_ends_if_no_pod_restarts() {
 #[test]
 fn stalled_replacement_goes_on() {
     let mut cluster = web();
-    cluster.not_adopted.push("web-1");
+    act(&mut cluster, "web-1 not adopted");
     assert!(matches!(run_alone(&mut cluster).ended, Ended::Stalled(_)));
     cluster.not_adopted.clear();
     cluster.settle();
@@ -191,7 +130,7 @@ fn stalled_replacement_goes_on() {
 #[test]
 fn revision_of_the_same_template_is_deleted() {
     let mut cluster = web();
-    cluster.writes_other_bytes = true;
+    act(&mut cluster, "other bytes");
     let run = run_alone(&mut cluster);
     assert_eq!(
         run.steps.iter().filter(|step| *step == "DeleteRevision").count(),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::cluster::Cluster;
 use super::process;
+use super::words::write;
 use crate::replace::journal::Journal;
 use crate::replace::live::{FINALIZER, HOLD, LiveSet};
 use crate::replace::step::{SetVersion, Step};
@@ -66,8 +67,8 @@ impl Cluster {
         }
         let answer = self.check(&set);
         if answer == Answer::Done {
-            if let Some(write) = self.within.take() {
-                self.change(write);
+            if let Some(word) = self.within.take() {
+                self.change(|set| write(set, word));
             }
             self.last = self.set.take();
         }

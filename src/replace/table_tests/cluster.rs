@@ -65,7 +65,7 @@ pub(super) struct Cluster {
     /// The API server keeps the entry of ours in the managed fields.
     pub(super) keeps_managers: bool,
     /// What somebody writes between the check of the version and the deletion, once.
-    pub(super) within: Option<fn(&mut Value)>,
+    pub(super) within: Option<&'static str>,
     /// The set as it was when it was deleted.
     pub(super) last: Option<LiveSet>,
     /// The Pods that were deleted or restarted, and why.

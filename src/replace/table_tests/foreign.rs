@@ -1,109 +1,53 @@
 //! Somebody else creates the set while it does not exist.
 
-use serde_json::Value;
-
 use super::api_server::Answer;
 use super::others::POLICIES;
 use super::process::{Decision, Process, run};
+use super::words::{act, write};
 use super::{Cluster, End, Ended, Run, STEPS, run_alone, state, web, writes};
 use crate::replace::Stage;
 use crate::replace::world::ReportOwner;
+use crate::rollout::fixtures::rows;
 
 /// Runs until the set does not exist. Then somebody else creates it.
-fn let_go(size: &str, change: fn(&mut Value)) -> Cluster {
+fn let_go(size: &str, change: &str) -> Cluster {
     let mut cluster = web();
     let mut process = Process::default();
     while cluster.set.is_some() {
         process.go_on(&mut cluster);
     }
-    assert!(cluster.foreign_creates(size, change));
+    let words = change.split("; ").filter(|word| !word.is_empty());
+    assert!(cluster.foreign_creates(size, |set| words.for_each(|word| write(set, word))));
     cluster
 }
 
-fn nothing(_: &mut Value) {}
-
-fn one_replica(set: &mut Value) {
-    set["spec"]["replicas"] = 1.into();
-}
-
-fn other_image(set: &mut Value) {
-    set["spec"]["template"]["spec"]["containers"][0]["image"] = "b".into();
-}
-
 /// The size and a change of what is created, the steps, how it ends, and the state afterwards.
-type Row = (
-    &'static str,
-    &'static str,
-    fn(&mut Value),
-    &'static str,
-    &'static str,
-    &'static str,
-);
+const ROWS: &str = "
+    the same | 2Gi | | WriteJournal(Created), Wait, OwnReport, DeleteJournal | End(Nothing) | replaced
+    fewer replicas | 2Gi | /spec/replicas 1 \
+        | ScaleUp, WriteJournal(Created), Wait, RestoreStrategy, Wait, OwnReport, DeleteJournal | End(Nothing) \
+        | replaced
+    more replicas | 2Gi | /spec/replicas 4 | WriteJournal(Created), Wait, OwnReport, DeleteJournal | End(Nothing) \
+        | replaced
+    other templates | 1Gi | | WriteJournal(Created), Wait, OwnReport, LeaveForeign \
+        | ForeignSet: somebody else created the StatefulSet with other volumeClaimTemplates while it was replaced; \
+            its Pods and PVCs are as before | replaced, 1Gi and staged None
+    other templates and fewer replicas | 1Gi | /spec/replicas 1 \
+        | ScaleUp, WriteJournal(Created), Wait, RestoreStrategy, Wait, OwnReport, LeaveForeign \
+        | ForeignSet: somebody else created the StatefulSet with other volumeClaimTemplates while it was replaced; \
+            its Pods and PVCs are as before | replaced, 1Gi and staged None
+    another Pod template: what it does to the Pods is its own | 2Gi | /spec/template/spec/containers/0/image b \
+        | WriteJournal(Created), Wait, OwnReport, DeleteJournal | End(Nothing) \
+        | replaced, web-0 restarted, web-1 restarted, web-2 restarted
+    another Pod template and fewer replicas: the partition of ours keeps the Pods | 2Gi \
+        | /spec/replicas 1; /spec/template/spec/containers/0/image b | ScaleUp, WriteJournal(Created), Wait \
+        | RevisionChanged: the new StatefulSet has revision web-b, not web-a: something changed its Pod template. The \
+            partition 1000000000 keeps the Pods. Set it to 0 to restart them with the new template \
+        | replaced, a journal (Created), partition 1000000000, ClaimRollout of Nobody
+";
 
-const ROWS: &[Row] = &[
-    (
-        "the same",
-        "2Gi",
-        nothing,
-        "WriteJournal(Created), Wait, OwnReport, DeleteJournal",
-        "End(Nothing)",
-        "replaced",
-    ),
-    (
-        "fewer replicas",
-        "2Gi",
-        one_replica,
-        "ScaleUp, WriteJournal(Created), Wait, RestoreStrategy, Wait, OwnReport, DeleteJournal",
-        "End(Nothing)",
-        "replaced",
-    ),
-    (
-        "more replicas",
-        "2Gi",
-        |set| set["spec"]["replicas"] = 4.into(),
-        "WriteJournal(Created), Wait, OwnReport, DeleteJournal",
-        "End(Nothing)",
-        "replaced",
-    ),
-    (
-        "other templates",
-        "1Gi",
-        nothing,
-        "WriteJournal(Created), Wait, OwnReport, LeaveForeign",
-        "ForeignSet: somebody else created the StatefulSet with other volumeClaimTemplates while it was replaced; its \
-         Pods and PVCs are as before",
-        "replaced, 1Gi and staged None",
-    ),
-    (
-        "other templates and fewer replicas",
-        "1Gi",
-        one_replica,
-        "ScaleUp, WriteJournal(Created), Wait, RestoreStrategy, Wait, OwnReport, LeaveForeign",
-        "ForeignSet: somebody else created the StatefulSet with other volumeClaimTemplates while it was replaced; its \
-         Pods and PVCs are as before",
-        "replaced, 1Gi and staged None",
-    ),
-    (
-        "another Pod template: what it does to the Pods is its own",
-        "2Gi",
-        other_image,
-        "WriteJournal(Created), Wait, OwnReport, DeleteJournal",
-        "End(Nothing)",
-        "replaced, web-0 restarted, web-1 restarted, web-2 restarted",
-    ),
-    (
-        "another Pod template and fewer replicas: the partition of ours keeps the Pods",
-        "2Gi",
-        |set| {
-            one_replica(set);
-            other_image(set);
-        },
-        "ScaleUp, WriteJournal(Created), Wait",
-        "RevisionChanged: the new StatefulSet has revision web-b, not web-a: something changed its Pod template. The \
-         partition 1000000000 keeps the Pods. Set it to 0 to restart them with the new template",
-        "replaced, a journal (Created), partition 1000000000, ClaimRollout of Nobody",
-    ),
-];
+/// One replica instead of three.
+const ONE_REPLICA: &str = "/spec/replicas 1";
 
 fn ended(run: &Run) -> String {
     match &run.ended {
@@ -115,13 +59,13 @@ fn ended(run: &Run) -> String {
 
 #[test]
 fn foreign_set_is_compared_with_the_old_one() {
-    for (row, size, change, steps, end, expected) in ROWS {
-        let mut cluster = let_go(size, *change);
+    for [row, size, change, steps, end, expected] in rows(ROWS) {
+        let mut cluster = let_go(size, change);
         let uid = cluster.uid();
         let run = run_alone(&mut cluster);
-        assert_eq!(writes(&run.steps), *steps, "{row}");
-        assert_eq!(ended(&run), *end, "{row}");
-        assert_eq!(state(&cluster), *expected, "{row}");
+        assert_eq!(writes(&run.steps), steps, "{row}");
+        assert_eq!(ended(&run), end, "{row}");
+        assert_eq!(state(&cluster), expected, "{row}");
         assert_eq!(cluster.uid(), uid, "{row}");
         assert!(!cluster.is_marked(), "{row}");
     }
@@ -130,11 +74,10 @@ fn foreign_set_is_compared_with_the_old_one() {
 /// The partition of ours ends when its user wants it.
 #[test]
 fn foreign_set_held_ends_without_the_partition() {
-    let (_, size, change, ..) = ROWS.last().expect("a row");
-    let mut cluster = let_go(size, *change);
+    let [_, size, change, ..] = rows::<6>(ROWS).pop().expect("a row");
+    let mut cluster = let_go(size, change);
     run_alone(&mut cluster);
-    cluster.change(|set| set["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = 0.into());
-    cluster.settle();
+    act(&mut cluster, "/spec/updateStrategy/rollingUpdate/partition 0; settle");
     let run = run_alone(&mut cluster);
     assert_eq!(ended(&run), "End(Nothing)");
     assert_eq!(
@@ -147,10 +90,10 @@ fn foreign_set_held_ends_without_the_partition() {
 #[test]
 fn foreign_set_is_scaled_up_once() {
     for at in 1..STEPS {
-        let mut cluster = let_go("2Gi", one_replica);
+        let mut cluster = let_go("2Gi", ONE_REPLICA);
         let run = run(&mut cluster, &mut Process::default(), |cluster, _, number| {
             if number >= at && cluster.live().replicas() != 1 {
-                cluster.change(one_replica);
+                act(cluster, ONE_REPLICA);
             }
         });
         let row = format!("{at}: {:?}", run.steps);
@@ -166,7 +109,7 @@ fn foreign_set_deleted_is_not_created_again() {
     for (policy, finalizer) in POLICIES {
         for crash in [false, true] {
             for at in 1..STEPS {
-                let mut cluster = let_go("2Gi", one_replica);
+                let mut cluster = let_go("2Gi", ONE_REPLICA);
                 let mut is_deleted = false;
                 let run = run(&mut cluster, &mut Process::default(), |cluster, process, number| {
                     let is_known = cluster
@@ -198,7 +141,7 @@ fn foreign_set_deleted_is_not_created_again() {
 /// Our own create comes too late.
 #[test]
 fn create_after_a_foreign_one_is_a_conflict() {
-    let mut cluster = let_go("2Gi", nothing);
+    let mut cluster = let_go("2Gi", "");
     let set = cluster.set.take();
     let mut process = Process::default();
     let Decision::Write(step) = process.decide(&cluster, &mut Vec::new()) else {

@@ -1,254 +1,51 @@
 //! Every combination of a set and a journal: one step.
 
-use serde_json::{Value, json};
-
 use super::api_server::Answer;
-use super::cluster::{Cluster, manifest, staged, web};
+use super::cluster::web;
 use super::process::{Process, fill, name, run, world};
-use super::{Change, run_alone};
-use crate::replace::journal::Journal;
-use crate::replace::live::FINALIZER;
+use super::run_alone;
+use super::words::act;
 use crate::replace::next;
 use crate::replace::step::{Part, Step};
-use crate::replace::world::ReportOwner;
-use crate::templates::{Phase, keys};
+use crate::rollout::fixtures::rows;
 
-fn journal(cluster: &mut Cluster, change: fn(Journal, &Cluster) -> Journal) {
-    let prepared = Journal::prepare(cluster.live(), None, 0).expect("a staged change");
-    let journal = change(prepared, cluster);
-    cluster.journal = Some((1, journal));
-}
-
-fn prepared(cluster: &mut Cluster) {
-    journal(cluster, |journal, _| journal);
-}
-
-fn releasing(cluster: &mut Cluster) {
-    journal(cluster, |journal, cluster| releasing_of(&journal, cluster));
-}
-
-fn releasing_of(journal: &Journal, cluster: &Cluster) -> Journal {
-    journal.release(cluster.live(), Vec::new(), cluster.namespace, &cluster.secret())
-}
-
-fn created(cluster: &mut Cluster) {
-    journal(cluster, |journal, cluster| releasing_of(&journal, cluster).created());
-}
-
-fn finalizers(cluster: &mut Cluster, finalizers: &Value) {
-    cluster.change(|set| set["metadata"]["finalizers"] = finalizers.clone());
-}
-
-fn mark(cluster: &mut Cluster) {
-    finalizers(cluster, &json!([FINALIZER]));
-}
-
-fn delete(cluster: &mut Cluster) {
-    cluster.change(|set| set["metadata"]["deletionTimestamp"] = "2026-01-01T01:00:00Z".into());
-}
-
-/// Another set of the name.
-fn renew(cluster: &mut Cluster) {
-    cluster.store(manifest("2Gi"), "kubectl");
-}
-
-/// The new set has a change of its own.
-fn stage(cluster: &mut Cluster, phase: Phase) {
-    let text = staged("3Gi", phase, &cluster.uid());
-    cluster.change(|set| set["metadata"]["annotations"][keys::STAGED] = text.into());
-}
-
-const ROWS: &[(&str, Change, &str)] = &[
-    ("no set, no journal", |cluster| cluster.set = None, "End"),
-    (
-        "no set, Prepared: a user deleted it",
-        |cluster| {
-            prepared(cluster);
-            cluster.set = None;
-        },
-        "DeleteJournal",
-    ),
-    (
-        "no set, Releasing: we let it go",
-        |cluster| {
-            releasing(cluster);
-            cluster.set = None;
-        },
-        "Create",
-    ),
-    (
-        "no set, Created: who created it deleted it",
-        |cluster| {
-            created(cluster);
-            cluster.set = None;
-        },
-        "DeleteJournal",
-    ),
-    (
-        "another set, Prepared",
-        |cluster| {
-            prepared(cluster);
-            renew(cluster);
-        },
-        "DeleteJournal",
-    ),
-    (
-        "another set, Releasing",
-        |cluster| {
-            releasing(cluster);
-            renew(cluster);
-        },
-        "WriteJournal(Created)",
-    ),
-    (
-        "another set is being deleted, and the ClaimRollout has no owner",
-        |cluster| {
-            releasing(cluster);
-            renew(cluster);
-            mark(cluster);
-            delete(cluster);
-            cluster.report = ReportOwner::Nobody;
-        },
-        "OwnReport",
-    ),
-    (
-        "another set is being deleted",
-        |cluster| {
-            releasing(cluster);
-            renew(cluster);
-            mark(cluster);
-            delete(cluster);
-        },
-        "DeleteJournal",
-    ),
-    (
-        "the new set is being deleted, and the journal is deleted",
-        |cluster| {
-            renew(cluster);
-            mark(cluster);
-            delete(cluster);
-        },
-        "Unmark",
-    ),
-    (
-        "the new set is being deleted with a change of its own",
-        |cluster| {
-            renew(cluster);
-            stage(cluster, Phase::RollingOut);
-            mark(cluster);
-            delete(cluster);
-        },
-        "Unmark",
-    ),
-    (
-        "the old set is being deleted, and somebody deleted the journal: it is not lost",
-        |cluster| {
-            mark(cluster);
-            delete(cluster);
-        },
-        "WriteJournal(Prepared)",
-    ),
-    (
-        "the old set is being deleted in foreground: the journal goes first",
-        |cluster| {
-            releasing(cluster);
-            finalizers(cluster, &json!(["foregroundDeletion", FINALIZER]));
-            delete(cluster);
-        },
-        "DeleteJournal",
-    ),
-    (
-        "the old set is being deleted in foreground, and the ClaimRollout is to follow it",
-        |cluster| {
-            cluster.report = ReportOwner::Nobody;
-            finalizers(cluster, &json!(["foregroundDeletion", FINALIZER]));
-            delete(cluster);
-        },
-        "OwnReport",
-    ),
-    (
-        "the old set is being deleted in foreground",
-        |cluster| {
-            finalizers(cluster, &json!(["foregroundDeletion", FINALIZER]));
-            delete(cluster);
-        },
-        "Unmark",
-    ),
-    (
-        "a user deletes the unmarked set: the ClaimRollout is to follow it",
-        |cluster| {
-            prepared(cluster);
-            finalizers(cluster, &json!(["orphan"]));
-            delete(cluster);
-            cluster.report = ReportOwner::Nobody;
-        },
-        "OwnReport",
-    ),
-    (
-        "a user deletes the unmarked set",
-        |cluster| {
-            prepared(cluster);
-            finalizers(cluster, &json!(["orphan"]));
-            delete(cluster);
-        },
-        "DeleteJournal",
-    ),
-    (
-        "a user deletes the unmarked set, and there is no journal",
-        |cluster| {
-            finalizers(cluster, &json!(["orphan"]));
-            delete(cluster);
-        },
-        "End",
-    ),
-    (
-        "a marked set that nothing asks for",
-        |cluster| {
-            renew(cluster);
-            mark(cluster);
-        },
-        "Unmark",
-    ),
-    (
-        "an unmarked set that nothing asks for, with a journal",
-        |cluster| {
-            prepared(cluster);
-            cluster.change(|set| set["metadata"]["annotations"][keys::PAUSED] = "true".into());
-        },
-        "DeleteJournal",
-    ),
-    (
-        "a set that nothing asks for, and a ClaimRollout without an owner",
-        |cluster| {
-            renew(cluster);
-            cluster.report = ReportOwner::Nobody;
-        },
-        "OwnReport",
-    ),
-    ("the old set, Releasing: as read", release_of_now, "LetGo"),
-    (
-        "the old set, Releasing: somebody wrote to it",
-        |cluster| {
-            release_of_now(cluster);
-            cluster.change(|set| set["spec"]["replicas"] = 4.into());
-        },
-        "Read",
-    ),
-];
-
-/// The journal has this version of the set.
-fn release_of_now(cluster: &mut Cluster) {
-    mark(cluster);
-    delete(cluster);
-    cluster.report = ReportOwner::Nobody;
-    releasing(cluster);
-}
+/// What there is, and the step.
+const ROWS: &str = "
+    no set, no journal                         | no set                                  | End
+    no set, Prepared: a user deleted it        | Prepared; no set                        | DeleteJournal
+    no set, Releasing: we let it go            | Releasing; no set                       | Create
+    no set, Created: who created it deleted it | Created; no set                         | DeleteJournal
+    another set, Prepared                      | Prepared; another set                   | DeleteJournal
+    another set, Releasing                     | Releasing; another set                  | WriteJournal(Created)
+    another set is being deleted, and the ClaimRollout has no owner \
+        | Releasing; another set; marked; deleted; disowned | OwnReport
+    another set is being deleted               | Releasing; another set; marked; deleted | DeleteJournal
+    the new set is being deleted, and the journal is deleted | another set; marked; deleted | Unmark
+    the new set is being deleted with a change of its own | another set; staged; marked; deleted | Unmark
+    the old set is being deleted, and somebody deleted the journal: it is not lost | marked; deleted \
+        | WriteJournal(Prepared)
+    the old set is being deleted in foreground: the journal goes first | Releasing; in foreground; deleted \
+        | DeleteJournal
+    the old set is being deleted in foreground, and the ClaimRollout is to follow it \
+        | disowned; in foreground; deleted | OwnReport
+    the old set is being deleted in foreground | in foreground; deleted                  | Unmark
+    a user deletes the unmarked set: the ClaimRollout is to follow it | Prepared; orphaning; deleted; disowned \
+        | OwnReport
+    a user deletes the unmarked set            | Prepared; orphaning; deleted            | DeleteJournal
+    a user deletes the unmarked set, and there is no journal | orphaning; deleted | End
+    a marked set that nothing asks for         | another set; marked                     | Unmark
+    an unmarked set that nothing asks for, with a journal | Prepared; paused | DeleteJournal
+    a set that nothing asks for, and a ClaimRollout without an owner | another set; disowned | OwnReport
+    // The journal has this version of the set.
+    the old set, Releasing: as read            | marked; deleted; disowned; Releasing    | LetGo
+    the old set, Releasing: somebody wrote to it | marked; deleted; disowned; Releasing; /spec/replicas 4 | Read
+";
 
 #[test]
 fn set_and_journal_decide_the_step() {
-    for (row, change, expected) in ROWS {
+    for [row, change, expected] in rows(ROWS) {
         let mut cluster = web();
-        change(&mut cluster);
+        act(&mut cluster, change);
         let process = Process::default();
         let mut world = world(&cluster, &process);
         let mut step = next(&world);
@@ -258,7 +55,7 @@ fn set_and_journal_decide_the_step() {
                 step = next(&world);
             }
         }
-        assert_eq!(name(&step), *expected, "{row}: {step:?}");
+        assert_eq!(name(&step), expected, "{row}: {step:?}");
     }
 }
 
@@ -271,7 +68,7 @@ fn set_is_created_only_in_its_namespace() {
         ("", vec!["read Namespace", "DeleteJournal"]),
     ] {
         let mut cluster = web();
-        releasing(&mut cluster);
+        act(&mut cluster, "Releasing");
         (cluster.set, cluster.namespace) = (None, namespace);
         let run = run_alone(&mut cluster);
         assert_eq!(run.steps[..steps.len()], steps, "{namespace:?}: {:?}", run.steps);
@@ -284,7 +81,7 @@ fn set_is_created_only_in_its_namespace() {
 #[test]
 fn set_is_not_created_in_a_namespace_that_ends() {
     let mut cluster = web();
-    releasing(&mut cluster);
+    act(&mut cluster, "Releasing");
     cluster.set = None;
     cluster.namespace_ends = true;
     let mut later = cluster.clone();
@@ -309,40 +106,26 @@ fn set_is_not_created_in_a_namespace_that_ends() {
 /// A backup brings a journal back: nothing is created or scaled from it, whatever there is.
 #[test]
 fn journal_of_another_secret_is_refused() {
-    let rows: [(&str, Change, &str); 7] = [
-        ("absent", |cluster| cluster.set = None, "End"),
-        (
-            "scaled down since",
-            |cluster| _ = cluster.change(|set| set["spec"]["replicas"] = 1.into()),
-            "End",
-        ),
-        ("another set", renew, "End"),
+    let rows = [
+        ("absent", "no set", "End"),
+        ("scaled down since", "/spec/replicas 1", "End"),
+        ("another set", "another set", "End"),
         (
             "another set with fewer replicas",
-            |cluster| {
-                renew(cluster);
-                cluster.change(|set| set["spec"]["replicas"] = 1.into());
-            },
+            "another set; /spec/replicas 1",
             "End",
         ),
-        ("being replaced now", mark, "Wait"),
-        (
-            "being deleted now",
-            |cluster| {
-                mark(cluster);
-                delete(cluster);
-            },
-            "Wait",
-        ),
-        ("deleted by a user", |cluster| delete(cluster), "End"),
+        ("being replaced now", "marked", "Wait"),
+        ("being deleted now", "marked; deleted", "Wait"),
+        ("deleted by a user", "deleted", "End"),
     ];
-    for stage in [releasing, created] {
+    for stage in ["Releasing", "Created"] {
         for (row, change, expected) in rows {
             for process in [Process::default(), Process::forced(), Process::taking_back()] {
                 let mut cluster = web();
-                stage(&mut cluster);
+                act(&mut cluster, stage);
                 cluster.secrets += 1;
-                change(&mut cluster);
+                act(&mut cluster, change);
                 let step = next(&world(&cluster, &process));
                 assert_eq!(name(&step), expected, "{row}: {step:?}");
                 assert!(format!("{step:?}").contains("JournalRefused"), "{row}: {step:?}");
@@ -354,20 +137,15 @@ fn journal_of_another_secret_is_refused() {
 /// A journal that is out of date is written again before the set is marked: the new set gets what is desired now.
 #[test]
 fn journal_of_an_older_change_is_written_again() {
-    let rows: [(&str, Change, bool); 4] = [
-        ("nothing changed", |_| {}, false),
-        (
-            "a scale",
-            |cluster| _ = cluster.change(|set| set["spec"]["replicas"] = 2.into()),
-            false,
-        ),
-        ("another change", |cluster| stage(cluster, Phase::Complete), true),
-        ("PVCs depend on the set now", Cluster::depend, true),
-    ];
-    for (row, change, is_written) in rows {
+    for (row, change, is_written) in [
+        ("nothing changed", "", false),
+        ("a scale", "/spec/replicas 2", false),
+        ("another change", "staged and complete", true),
+        ("PVCs depend on the set now", "depends", true),
+    ] {
         let mut cluster = web();
-        prepared(&mut cluster);
-        change(&mut cluster);
+        act(&mut cluster, "Prepared");
+        act(&mut cluster, change);
         cluster.control();
         let run = run_alone(&mut cluster);
         let first = run

@@ -2,77 +2,57 @@
 
 use super::others::POLICIES;
 use super::process::{Process, run};
+use super::words::{act, write};
 use super::{Cluster, End, Ended, run_alone, run_on, state, web};
 use crate::replace::world::ReportOwner;
-use crate::templates::keys;
+use crate::rollout::fixtures::rows;
 
 /// What others do once.
-type Disturbance = (&'static str, fn(&mut Cluster));
+const DISTURBANCES: &str = "
+    nothing                          |
+    the caches settle                | settle
+    a scale                          | /spec/replicas 4
+    no replicas                      | /spec/replicas 0
+    an image                         | /spec/template/spec/containers/0/image b
+    whenDeleted                      | depends
+    a pause                          | paused
+    a withdrawal                     | withdrawn
+    a Pod is deleted                 | web-1 missing
+    the ClaimRollout is deleted      | no ClaimRollout
+    the ClaimRollout loses its owner | disowned
+    the namespace ends               | namespace ends
+    the namespace is created again   | another namespace
+    the guard is removed             | no guard
+    DELETE in background             | no guard; DELETE Background
+    DELETE in foreground             | no guard; DELETE Foreground
+    DELETE of the set only           | no guard; DELETE Orphan
+    a foreign set                    | foreign 2Gi
+    a foreign set of one             | foreign 2Gi of one
+    a foreign set of before          | foreign 1Gi
+    the collector misses             | the collector misses
+    other bytes                      | other bytes
+    somebody removes the finalizer   | without finalizers
+    the journal is lost              | no journal
+";
 
-fn without_guard(cluster: &mut Cluster, policy: usize) {
-    cluster.guard = false;
-    cluster.user_deletes(POLICIES[policy].1);
+fn disturb(cluster: &mut Cluster, word: &str) {
+    let policy = POLICIES
+        .iter()
+        .find(|(policy, _)| word.strip_prefix("DELETE ") == Some(policy));
+    match (word, policy) {
+        (_, Some((_, finalizer))) => _ = cluster.user_deletes(*finalizer),
+        ("another namespace", _) => {
+            (cluster.set, cluster.namespace) = (None, "ns-2");
+            (cluster.pods, cluster.others) = (Vec::new(), Vec::new());
+            cluster.report = ReportOwner::NoReport;
+        }
+        ("foreign 2Gi", _) => _ = cluster.foreign_creates("2Gi", |_| {}),
+        ("foreign 2Gi of one", _) => _ = cluster.foreign_creates("2Gi", |set| write(set, "/spec/replicas 1")),
+        ("foreign 1Gi", _) => _ = cluster.foreign_creates("1Gi", |_| {}),
+        ("the collector misses", _) => cluster.missed = vec!["web-1", "ControllerRevision web-a"],
+        _ => act(cluster, word),
+    }
 }
-
-const DISTURBANCES: &[Disturbance] = &[
-    ("nothing", |_| {}),
-    ("the caches settle", Cluster::settle),
-    ("a scale", |cluster| {
-        _ = cluster.change(|set| set["spec"]["replicas"] = 4.into());
-    }),
-    ("no replicas", |cluster| {
-        _ = cluster.change(|set| set["spec"]["replicas"] = 0.into());
-    }),
-    ("an image", |cluster| {
-        cluster.change(|set| set["spec"]["template"]["spec"]["containers"][0]["image"] = "b".into());
-    }),
-    ("whenDeleted", Cluster::depend),
-    ("a pause", |cluster| {
-        _ = cluster.change(|set| set["metadata"]["annotations"][keys::PAUSED] = "true".into());
-    }),
-    ("a withdrawal", |cluster| {
-        cluster.change(|set| {
-            set["metadata"]["annotations"]
-                .as_object_mut()
-                .expect("annotations")
-                .remove(keys::STAGED);
-        });
-    }),
-    ("a Pod is deleted", |cluster| {
-        cluster.pods.retain(|pod| pod.name != "web-1");
-    }),
-    ("the ClaimRollout is deleted", |cluster| {
-        cluster.report = ReportOwner::NoReport;
-    }),
-    ("the ClaimRollout loses its owner", |cluster| {
-        cluster.report = ReportOwner::Nobody;
-    }),
-    ("the namespace ends", |cluster| cluster.namespace_ends = true),
-    ("the namespace is created again", |cluster| {
-        (cluster.set, cluster.namespace) = (None, "ns-2");
-        (cluster.pods, cluster.others) = (Vec::new(), Vec::new());
-        cluster.report = ReportOwner::NoReport;
-    }),
-    ("the guard is removed", |cluster| cluster.guard = false),
-    ("DELETE in background", |cluster| without_guard(cluster, 0)),
-    ("DELETE in foreground", |cluster| without_guard(cluster, 1)),
-    ("DELETE of the set only", |cluster| without_guard(cluster, 2)),
-    ("a foreign set", |cluster| _ = cluster.foreign_creates("2Gi", |_| {})),
-    ("a foreign set of one", |cluster| {
-        cluster.foreign_creates("2Gi", |set| set["spec"]["replicas"] = 1.into());
-    }),
-    ("a foreign set of before", |cluster| {
-        _ = cluster.foreign_creates("1Gi", |_| {});
-    }),
-    ("the collector misses", |cluster| {
-        cluster.missed = vec!["web-1", "ControllerRevision web-a"];
-    }),
-    ("other bytes", |cluster| cluster.writes_other_bytes = true),
-    ("somebody removes the finalizer", |cluster| {
-        cluster.change(|set| set["metadata"]["finalizers"] = serde_json::json!([]));
-    }),
-    ("the journal is lost", |cluster| cluster.journal = None),
-];
 
 /// One disturbance before each step, with and without a crash then or two steps later.
 #[test]
@@ -82,7 +62,7 @@ fn replacement_ends_from_every_world() {
         before.push((cluster.clone(), process.clone()));
     });
     assert!(before.len() > 15, "{:?}", first.steps);
-    for (disturbance, disturb) in DISTURBANCES {
+    for [disturbance, words] in rows(DISTURBANCES) {
         for (at, (cluster, process)) in before.iter().enumerate() {
             for (crash, is_late) in [(None, false), (Some(0), false), (Some(2), false), (None, true)] {
                 let mut cluster = cluster.clone();
@@ -93,7 +73,7 @@ fn replacement_ends_from_every_world() {
                 };
                 let (steps, ended) = run_on(&mut cluster, process, |cluster, process, number| {
                     if number == 0 {
-                        disturb(cluster);
+                        words.split("; ").for_each(|word| disturb(cluster, word));
                     }
                     if crash == Some(number) {
                         *process = Process::default();

@@ -19,6 +19,7 @@ mod retained;
 mod strategies;
 mod taken_back;
 mod transcript;
+mod words;
 mod writes;
 
 use cluster::{Cluster, dependent, web};

@@ -1,34 +1,17 @@
 //! The preconditions: one world for each, with the reason, the message, and what was read.
 
-use super::cluster::{Cluster, dependent, staged, web};
+use super::cluster::{Cluster, dependent, web};
 use super::process::{Decision, Process, run, world};
-use super::{Change, End, Ended, run_alone};
+use super::words::{act, write};
+use super::{End, Ended, run_alone};
 use crate::api::ReplacementReason;
 use crate::replace::live::FINALIZER;
-use crate::replace::step::{Fault, Part, Step};
+use crate::replace::step::{Fault, Step};
 use crate::replace::world::{CountQuota, ReportOwner};
 use crate::replace::{next, notice};
-use crate::rollout::fixtures::{staged_change, template};
+use crate::rollout::fixtures::{rows, staged_change, template};
 use crate::templates::{ClaimTemplate, Phase, keys};
 use serde_json::{Value, json};
-
-/// A change of the fixture, the parts that are read, the reason and the message.
-type Row = (fn(&mut Cluster), &'static [Part], &'static str);
-
-const NONE: &[Part] = &[];
-const GUARD: &[Part] = &[Part::Guard];
-const PODS: &[Part] = &[Part::Guard, Part::Dependents];
-const QUOTAS: &[Part] = &[Part::Guard, Part::Dependents, Part::Quotas];
-const ALL: &[Part] = &[Part::Guard, Part::Dependents, Part::Quotas, Part::DryRuns];
-
-fn partition(cluster: &mut Cluster, partition: i64) {
-    cluster.change(|object| object["spec"]["updateStrategy"]["rollingUpdate"]["partition"] = partition.into());
-    cluster.control();
-}
-
-pub(super) fn created(cluster: &mut Cluster, time: &str) {
-    cluster.change(|object| object["metadata"]["creationTimestamp"] = time.into());
-}
 
 fn quota(used: u64) -> CountQuota {
     CountQuota {
@@ -59,183 +42,100 @@ fn mount(cluster: &mut Cluster, containers: &str, volume: &str) {
     cluster.control();
 }
 
-const ROWS: &[Row] = &[
-    (
-        |cluster| _ = cluster.change(|object| object["metadata"]["finalizers"] = json!(["example.com/clean"])),
-        NONE,
-        "ForeignFinalizer: the StatefulSet has the finalizer example.com/clean: who set it would clean up when it is \
-         deleted",
-    ),
-    (
-        |cluster| {
-            cluster.change(|object| {
-                object["metadata"]["annotations"][keys::STAGED] = staged("2Gi", Phase::RollingOut, "uid-1").into();
-            });
-        },
-        NONE,
-        "RolloutNotComplete: not every PVC is updated and ready",
-    ),
-    (
-        |cluster| {
-            stage(cluster, vec![template("data", "2Gi"), template("logs", "1Gi")]);
-            cluster.pods[1].ready = false;
-        },
-        PODS,
-        "PodNotReady: Pod web-1 is not Ready",
-    ),
-    // It can be created again: the Pod template mounts nothing new.
-    (
-        |cluster| {
-            stage(cluster, vec![template("data", "2Gi"), template("logs", "1Gi")]);
-            drop(cluster.pods.remove(1));
-        },
-        PODS,
-        "PodNotReady: Pod web-1 is missing",
-    ),
-    // Nothing is added, so that Kubernetes may replace Pods.
-    (
-        |cluster| {
+/// The words of this table.
+fn own(cluster: &mut Cluster, word: &str) {
+    match word {
+        "adds logs" => stage(cluster, vec![template("data", "2Gi"), template("logs", "1Gi")]),
+        "removes logs" => {
             let more = vec![template("data", "1Gi"), template("logs", "1Gi")];
             cluster.change(|object| object["spec"]["volumeClaimTemplates"] = list(&more));
             stage(cluster, vec![template("data", "1Gi")]);
-            cluster.pods[1].revision = "web-0".to_owned();
-        },
-        PODS,
-        "PodNotUpdated: Pod web-1 has revision web-0, not web-a",
-    ),
-    (
-        |cluster| partition(cluster, 1),
-        NONE,
-        "PartitionSet: the partition is 1: set it to 0, so that every Pod has one revision",
-    ),
-    (
-        |cluster| _ = cluster.change(|object| object["metadata"]["annotations"]["big"] = "x".repeat(900 * 1024).into()),
-        NONE,
-        "TooLarge: the StatefulSet takes 923495 bytes, but the journal holds 921600",
-    ),
-    (
-        |cluster| _ = cluster.change(|object| object["spec"]["minReadySeconds"] = 1.into()),
-        NONE,
-        "StatusOutdated: the StatefulSet controller has not seen the last change of the StatefulSet",
-    ),
-    (
-        |cluster| created(cluster, "2026-01-01T00:59:01Z"),
-        NONE,
-        "TooYoung: the StatefulSet is younger than a minute; it is replaced after that",
-    ),
-    (
-        |cluster| cluster.guard = false,
-        GUARD,
-        "GuardMissing: the guard is not installed: it denies that others delete the StatefulSet meanwhile; apply \
-         deploy/guard, or set guard.enabled in the chart",
-    ),
-    (
-        |cluster| cluster.unknown.push("Widget w".to_owned()),
-        PODS,
-        "OtherDependents: Widget w is owned by the StatefulSet and would lose its owner for ever",
-    ),
-    (
-        |cluster| cluster.lagging.push("data-web-3".to_owned()),
-        PODS,
-        "ClaimOutdated: the replica of data-web-3 was scaled away, and the PVC does not have what is staged: scale up, so \
-         that it gets it, or delete it",
-    ),
-    (
-        |cluster| cluster.pods[1].terminating = true,
-        PODS,
-        "PodTerminating: Pod web-1 is being deleted",
-    ),
-    (
-        |cluster| cluster.pods[1].selected = false,
-        PODS,
-        "PodNotSelected: the selector does not match the labels of Pod web-1, so that it would not be adopted",
-    ),
-    (
-        |cluster| (cluster.pods[1].selected, cluster.pods[1].controller) = (false, None),
-        PODS,
-        "PodNotSelected: the selector does not match the labels of Pod web-1, so that it would not be adopted",
-    ),
-    (
-        |cluster| cluster.pods[1].revision = "web-0".to_owned(),
-        PODS,
-        "PodNotUpdated: Pod web-1 has revision web-0, not web-a",
-    ),
-    (
-        |cluster| cluster.pods[1].ready = false,
-        PODS,
-        "PodNotReady: Pod web-1 is not Ready",
-    ),
-    (
-        |cluster| drop(cluster.pods.remove(1)),
-        PODS,
-        "PodNotReady: Pod web-1 is missing",
-    ),
-    (
-        |cluster| cluster.pods[2].controller = None,
-        PODS,
-        "PodNotReady: Pod web-2 is missing",
-    ),
-    (
-        |cluster| {
-            cluster.change(|object| object["spec"]["ordinals"]["start"] = 5.into());
-            cluster.change(|object| object["status"]["observedGeneration"] = 2.into());
-        },
-        PODS,
-        "PodNotReady: Pod web-5 is missing",
-    ),
-    (
-        |cluster| {
+        }
+        "web-0 outdated" => "web-0".clone_into(&mut cluster.pods[0].revision),
+        "web-1 outdated" => "web-0".clone_into(&mut cluster.pods[1].revision),
+        "web-2 outdated" => "web-0".clone_into(&mut cluster.pods[2].revision),
+        "web-0 unready" => cluster.pods[0].ready = false,
+        "web-1 not selected" => cluster.pods[1].selected = false,
+        "web-1 not owned" => cluster.pods[1].controller = None,
+        "web-2 not owned" => cluster.pods[2].controller = None,
+        "one more Pod" => {
             let mut more = cluster.pods[0].clone();
             more.name = "web-3".to_owned();
             cluster.pods.push(more);
+        }
+        "big" => _ = cluster.change(|object| object["metadata"]["annotations"]["big"] = "x".repeat(900 * 1024).into()),
+        "a Widget" => cluster.unknown.push("Widget w".to_owned()),
+        "a PVC left" => cluster.lagging.push("data-web-3".to_owned()),
+        "full quota" => cluster.quotas = vec![quota(2), quota(3)],
+        "protected" => cluster.denies = [Some("protected"), Some("and more")],
+        "not to create" => cluster.denies = [None, Some("too long")],
+        _ => match word.strip_prefix("webhook ") {
+            Some("priority") => cluster.webhook = Some(|set| write(set, "/spec/template/spec/priority 1")),
+            Some("strategy") => cluster.webhook = Some(|set| write(set, "/spec/updateStrategy/type OnDelete")),
+            Some("fields") => {
+                cluster.webhook = Some(|set| write(set, "/spec/updateStrategy/rollingUpdate/maxUnavailable 3"));
+            }
+            Some("more") => cluster.webhook = Some(|set| write(set, "/spec/added 1")),
+            _ => act(cluster, word),
         },
-        PODS,
-        "ScalingDown: 4 Pods exist, but the StatefulSet has 3 replicas",
-    ),
-    (
-        |cluster| cluster.quotas = vec![quota(2), quota(3)],
-        QUOTAS,
-        "QuotaFull: ResourceQuota sets allows 3 StatefulSets and 3 exist: raise it by one, because the old one may \
-         count for a moment after it is deleted",
-    ),
-    (
-        |cluster| cluster.denies = [Some("protected"), Some("and more")],
-        ALL,
-        "DeleteDenied: DELETE would be denied: protected",
-    ),
-    (
-        |cluster| cluster.denies = [None, Some("too long")],
-        ALL,
-        "CreateDenied: CREATE would be denied: too long",
-    ),
-    (
-        |cluster| {
-            cluster.webhook = Some(|object| object["spec"]["template"]["spec"]["priority"] = 1.into());
-        },
-        ALL,
-        "CreateChanges: a webhook changes spec.template of a new StatefulSet, so that its Pods would restart",
-    ),
-    (
-        |cluster| cluster.webhook = Some(|object| object["spec"]["updateStrategy"]["type"] = "OnDelete".into()),
-        ALL,
-        "CreateChanges: a webhook changes spec.updateStrategy of a new StatefulSet, so that its Pods would restart",
-    ),
-    (
-        |cluster| {
-            cluster.change(|object| object["spec"]["updateStrategy"] = json!({"type": "RollingUpdate"}));
-            cluster.settle();
-            cluster.webhook =
-                Some(|object| object["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = 3.into());
-        },
-        ALL,
-        "CreateChanges: a webhook changes spec.updateStrategy of a new StatefulSet, so that its Pods would restart",
-    ),
-    (
-        |cluster| cluster.webhook = Some(|object| object["spec"]["added"] = 1.into()),
-        ALL,
-        "CreateChanges: a webhook changes spec.added of a new StatefulSet, so that its Pods would restart",
-    ),
-];
+    }
+}
+
+fn act_all(cluster: &mut Cluster, text: &str) {
+    text.split("; ").for_each(|word| own(cluster, word));
+}
+
+/// A change of the fixture, the parts that are read, the reason and the message.
+const ROWS: &str = "
+    foreign finalizer | \
+        | ForeignFinalizer: the StatefulSet has the finalizer example.com/clean: who set it would clean up when it is \
+            deleted
+    rolling out | | RolloutNotComplete: not every PVC is updated and ready
+    adds logs; web-1 unready | Guard Dependents | PodNotReady: Pod web-1 is not Ready
+    // It can be created again: the Pod template mounts nothing new.
+    adds logs; web-1 missing | Guard Dependents | PodNotReady: Pod web-1 is missing
+    // Nothing is added, so that Kubernetes may replace Pods.
+    removes logs; web-1 outdated | Guard Dependents | PodNotUpdated: Pod web-1 has revision web-0, not web-a
+    /spec/updateStrategy/rollingUpdate/partition 1; control | \
+        | PartitionSet: the partition is 1: set it to 0, so that every Pod has one revision
+    big | | TooLarge: the StatefulSet takes 923495 bytes, but the journal holds 921600
+    /spec/minReadySeconds 1 | \
+        | StatusOutdated: the StatefulSet controller has not seen the last change of the StatefulSet
+    /metadata/creationTimestamp 2026-01-01T00:59:01Z | \
+        | TooYoung: the StatefulSet is younger than a minute; it is replaced after that
+    no guard | Guard \
+        | GuardMissing: the guard is not installed: it denies that others delete the StatefulSet meanwhile; apply \
+            deploy/guard, or set guard.enabled in the chart
+    a Widget | Guard Dependents \
+        | OtherDependents: Widget w is owned by the StatefulSet and would lose its owner for ever
+    a PVC left | Guard Dependents \
+        | ClaimOutdated: the replica of data-web-3 was scaled away, and the PVC does not have what is staged: scale \
+            up, so that it gets it, or delete it
+    web-1 ending | Guard Dependents | PodTerminating: Pod web-1 is being deleted
+    web-1 not selected | Guard Dependents \
+        | PodNotSelected: the selector does not match the labels of Pod web-1, so that it would not be adopted
+    web-1 not selected; web-1 not owned | Guard Dependents \
+        | PodNotSelected: the selector does not match the labels of Pod web-1, so that it would not be adopted
+    web-1 outdated | Guard Dependents | PodNotUpdated: Pod web-1 has revision web-0, not web-a
+    web-1 unready | Guard Dependents | PodNotReady: Pod web-1 is not Ready
+    web-1 missing | Guard Dependents | PodNotReady: Pod web-1 is missing
+    web-2 not owned | Guard Dependents | PodNotReady: Pod web-2 is missing
+    /spec/ordinals/start 5; /status/observedGeneration 2 | Guard Dependents | PodNotReady: Pod web-5 is missing
+    one more Pod | Guard Dependents | ScalingDown: 4 Pods exist, but the StatefulSet has 3 replicas
+    full quota | Guard Dependents Quotas \
+        | QuotaFull: ResourceQuota sets allows 3 StatefulSets and 3 exist: raise it by one, because the old one may \
+            count for a moment after it is deleted
+    protected | Guard Dependents Quotas DryRuns | DeleteDenied: DELETE would be denied: protected
+    not to create | Guard Dependents Quotas DryRuns | CreateDenied: CREATE would be denied: too long
+    webhook priority | Guard Dependents Quotas DryRuns \
+        | CreateChanges: a webhook changes spec.template of a new StatefulSet, so that its Pods would restart
+    webhook strategy | Guard Dependents Quotas DryRuns \
+        | CreateChanges: a webhook changes spec.updateStrategy of a new StatefulSet, so that its Pods would restart
+    RollingUpdate; settle; webhook fields | Guard Dependents Quotas DryRuns \
+        | CreateChanges: a webhook changes spec.updateStrategy of a new StatefulSet, so that its Pods would restart
+    webhook more | Guard Dependents Quotas DryRuns \
+        | CreateChanges: a webhook changes spec.added of a new StatefulSet, so that its Pods would restart
+";
 
 /// No Pod could be created with the new set.
 #[test]
@@ -266,28 +166,21 @@ fn set_whose_pods_mount_a_removed_volume_is_kept() {
 /// While a template is added, Pods may wait at the gate; one that is missing comes back with the new set.
 #[test]
 fn set_with_an_added_template_is_replaced() {
-    let adds = |cluster: &mut Cluster| stage(cluster, vec![template("data", "2Gi"), template("logs", "1Gi")]);
-    let rows: [(&str, Change); 3] = [
-        ("no Pod has the update revision", |cluster| {
-            cluster
-                .pods
-                .iter_mut()
-                .for_each(|pod| pod.revision = "web-0".to_owned());
-        }),
-        ("a Pod could not be created", |cluster| {
-            mount(cluster, "containers", "logs");
-            drop(cluster.pods.remove(1));
-        }),
-        ("and another is not Ready", |cluster| {
-            mount(cluster, "containers", "logs");
-            drop(cluster.pods.remove(1));
-            cluster.pods[0].ready = false;
-        }),
-    ];
-    for (row, change) in rows {
+    for (row, mounts, change) in [
+        (
+            "no Pod has the update revision",
+            false,
+            "web-0 outdated; web-1 outdated; web-2 outdated",
+        ),
+        ("a Pod could not be created", true, "web-1 missing"),
+        ("and another is not Ready", true, "web-1 missing; web-0 unready"),
+    ] {
         let mut cluster = web();
-        adds(&mut cluster);
-        change(&mut cluster);
+        own(&mut cluster, "adds logs");
+        if mounts {
+            mount(&mut cluster, "containers", "logs");
+        }
+        act_all(&mut cluster, change);
         let mut process = Process::default();
         let mut reads = Vec::new();
         let decision = process.decide(&cluster, &mut reads);
@@ -305,17 +198,17 @@ fn text(fault: &Fault) -> String {
 /// Nothing is written.
 #[test]
 fn precondition_not_met_writes_nothing() {
-    for (change, parts, expected) in ROWS {
+    for [change, parts, expected] in rows(ROWS) {
         let mut cluster = web();
-        change(&mut cluster);
+        act_all(&mut cluster, change);
         let before = format!("{cluster:?}");
         let run = run_alone(&mut cluster);
-        let reads: Vec<String> = parts.iter().map(|part| format!("read {part:?}")).collect();
+        let reads: Vec<String> = parts.split_whitespace().map(|part| format!("read {part}")).collect();
         assert_eq!(run.steps, reads, "{expected}");
         let Ended::End(End::Refused(fault)) = run.ended else {
             panic!("{expected}: {:?}", run.ended);
         };
-        assert_eq!(text(&fault), *expected);
+        assert_eq!(text(&fault), expected);
         assert_eq!(format!("{cluster:?}"), before, "{expected}");
     }
 }
@@ -324,7 +217,8 @@ fn precondition_not_met_writes_nothing() {
 /// is awaited: `status_outdated_by_the_mark_is_awaited`.
 #[test]
 fn precondition_lost_after_the_mark_undoes_it() {
-    for (change, _, expected) in ROWS.iter().filter(|row| !row.2.starts_with("StatusOutdated")) {
+    let awaited = |row: &[&str; 3]| row[2].starts_with("StatusOutdated");
+    for [change, _, expected] in rows(ROWS).into_iter().filter(|row| !awaited(row)) {
         let mut cluster = dependent();
         let managers = cluster.live().managed_fields_without("");
         let mut process = Process::default();
@@ -333,7 +227,7 @@ fn precondition_lost_after_the_mark_undoes_it() {
         }
         cluster.control();
         assert!(cluster.is_marked() && cluster.live().when_deleted() == Some("Retain"));
-        change(&mut cluster);
+        act_all(&mut cluster, change);
         cluster.change(|object| {
             object["status"]["observedGeneration"] = object["metadata"]["generation"].clone();
             let finalizers = object["metadata"]["finalizers"].as_array_mut().expect("a list");
@@ -384,7 +278,7 @@ fn dry_runs_are_made_again_after_a_change() {
     let mut cluster = web();
     let run = run(&mut cluster, &mut Process::default(), |cluster, _, number| {
         if number == 2 {
-            cluster.change(|set| set["metadata"]["labels"]["team"] = "red".into());
+            act(cluster, "/metadata/labels/team red");
             cluster.denies = [None, Some("too long")];
         }
     });

@@ -1,9 +1,9 @@
 //! Which StatefulSets are replaced at all: those that are old enough, and asked for.
 
 use super::cluster::{Cluster, NOW, staged, web};
-use super::preconditions::created;
 use super::process::{Process, world};
-use super::{Change, End, Ended, run, run_alone};
+use super::words::act;
+use super::{End, Ended, run, run_alone};
 use crate::api::Settings;
 use crate::replace::live::LiveSet;
 use crate::replace::next;
@@ -16,7 +16,7 @@ use crate::templates::{Phase, ReplaceSet, keys};
 fn set_of_a_minute_is_old_enough() {
     for time in ["2026-01-01T00:59:00Z", "2026-01-01T00:00:00Z", "no time"] {
         let mut cluster = web();
-        created(&mut cluster, time);
+        act(&mut cluster, &format!("/metadata/creationTimestamp {time}"));
         assert_eq!(cluster.now, NOW);
         let step = next(&world(&cluster, &Process::default()));
         assert_eq!(step, Step::Read(Part::Guard), "{time}");
@@ -30,24 +30,24 @@ fn annotate(cluster: &mut Cluster, key: &str, value: &str) {
 /// Who asks for nothing gets nothing, and nothing is read.
 #[test]
 fn set_without_a_request_is_left_alone() {
-    let rows: [(&str, Change); 5] = [
-        ("replace-set: Never", |cluster| {
-            annotate(cluster, keys::REPLACE_SET, "Never");
-        }),
-        ("the default is Never", |cluster| {
-            annotate(cluster, keys::REPLACE_SET, "unknown");
-        }),
-        ("paused", |cluster| annotate(cluster, keys::PAUSED, "true")),
-        ("the staged change is of another set", |cluster| {
-            annotate(cluster, keys::STAGED, &staged("2Gi", Phase::Complete, "uid-0"));
-        }),
-        ("the live templates are the desired ones", |cluster| {
-            annotate(cluster, keys::STAGED, &staged("1Gi", Phase::Complete, "uid-1"));
-        }),
-    ];
-    for (row, change) in rows {
+    let staged = |size, uid| staged(size, Phase::Complete, uid);
+    for (row, key, value) in [
+        ("replace-set: Never", keys::REPLACE_SET, "Never"),
+        ("the default is Never", keys::REPLACE_SET, "unknown"),
+        ("paused", keys::PAUSED, "true"),
+        (
+            "the staged change is of another set",
+            keys::STAGED,
+            &staged("2Gi", "uid-0"),
+        ),
+        (
+            "the live templates are the desired ones",
+            keys::STAGED,
+            &staged("1Gi", "uid-1"),
+        ),
+    ] {
         let mut cluster = web();
-        change(&mut cluster);
+        annotate(&mut cluster, key, value);
         let run = run_alone(&mut cluster);
         assert_eq!(run.steps, [""; 0], "{row}");
         assert_eq!(run.ended, Ended::End(End::Nothing), "{row}");
@@ -76,7 +76,7 @@ fn default_replace_set_asks_for_all_sets() {
 fn forced_replacement_needs_no_request() {
     for (key, value) in [(keys::REPLACE_SET, "Never"), (keys::PAUSED, "true")] {
         let mut cluster = web();
-        cluster.change(|object| object["metadata"]["annotations"][key] = value.into());
+        annotate(&mut cluster, key, value);
         let mut process = Process::forced();
         let run = run(&mut cluster, &mut process, |_, _, _| {});
         assert_eq!(run.ended, Ended::End(End::Nothing), "{key}");

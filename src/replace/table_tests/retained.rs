@@ -1,63 +1,28 @@
 //! `whenDeleted: Retain` and `OnDelete`, which a user may want while the replacement has set them: such a write changes
 //! nothing else, and it stays.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::api_server::Answer;
 use super::process::Process;
-use super::{Change, Cluster, STEPS, dependent, run_to_end, web};
-
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-fn retention(when_deleted: &str) -> Value {
-    json!({"spec": {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": when_deleted}}})
-}
-
-fn applied(set: &mut Value, manifest: &Value) {
-    set["metadata"]["annotations"][LAST_APPLIED] = manifest.to_string().into();
-}
+use super::words::{act, manage, write};
+use super::{Cluster, STEPS, dependent, run_to_end, web};
 
 /// A set whose user applied `whenDeleted: Delete`.
 fn applied_delete() -> Cluster {
     let mut cluster = dependent();
-    cluster.change(|set| applied(set, &retention("Delete")));
+    act(&mut cluster, "Delete applied");
     cluster.control();
     cluster
 }
 
-fn manage(set: &mut Value, field: &Value) {
-    let entry = json!({"manager": "argocd", "operation": "Apply", "fieldsV1": {"f:spec": field}});
-    set["metadata"]["managedFields"]
-        .as_array_mut()
-        .expect("a list")
-        .push(entry);
-}
-
-fn retain(set: &mut Value) {
-    set["spec"]["persistentVolumeClaimRetentionPolicy"]["whenDeleted"] = "Retain".into();
-}
-
 /// How a user asks for it.
-type Write = (&'static str, fn(&mut Value));
-
-const WRITES: [Write; 2] = [
-    ("kubectl apply", |set| {
-        retain(set);
-        applied(set, &retention("Retain"));
-    }),
-    ("server-side apply", |set| {
-        retain(set);
-        manage(
-            set,
-            &json!({"f:persistentVolumeClaimRetentionPolicy": {"f:whenDeleted": {}}}),
-        );
-    }),
-];
+const WRITES: [&str; 2] = ["Retain applied", "Retain applied by Argo CD"];
 
 /// Before each step, also where the replacement is taken back, and after a crash.
 #[test]
 fn retain_that_was_acknowledged_stays() {
-    for (row, write) in WRITES {
+    for row in WRITES {
         for denied in [0, 9] {
             for crash in [false, true] {
                 let mut written = 0;
@@ -67,7 +32,7 @@ fn retain_that_was_acknowledged_stays() {
                     let mut is_written = false;
                     let (steps, _) = run_to_end(&mut cluster, |cluster, process, number| {
                         if number == at {
-                            is_written = cluster.change(write);
+                            is_written = cluster.change(|set| write(set, row));
                             *process = if crash { Process::default() } else { process.clone() };
                         }
                     });
@@ -85,9 +50,9 @@ fn retain_that_was_acknowledged_stays() {
 /// While the update that removes the last finalizer is executed.
 #[test]
 fn retain_within_the_deletion_stays() {
-    for (row, write) in WRITES {
+    for row in WRITES {
         let mut cluster = applied_delete();
-        cluster.within = Some(write);
+        cluster.within = Some(row);
         let (steps, _) = run_to_end(&mut cluster, |_, _, _| {});
         assert_eq!(cluster.live().when_deleted(), Some("Retain"), "{row}: {steps:?}");
     }
@@ -96,19 +61,13 @@ fn retain_within_the_deletion_stays() {
 /// Nobody has asked for anything: the field is as before, and its manager too.
 #[test]
 fn delete_comes_back_with_its_manager() {
-    let rows: [(&str, Change); 2] = [
-        ("nothing", |_| {}),
-        ("another apply", |cluster| {
-            cluster.change(|set| set["metadata"]["labels"]["n"] = 1.into());
-        }),
-    ];
-    for (row, change) in rows {
+    for (row, change) in [("nothing", ""), ("another apply", "/metadata/labels/n 1")] {
         for denied in [0, 9] {
             let mut cluster = applied_delete();
             cluster.answers = vec![("Delete", Answer::Denied, false); denied];
             let (steps, _) = run_to_end(&mut cluster, |cluster, _, number| {
                 if number == 9 {
-                    change(cluster);
+                    act(cluster, change);
                 }
             });
             assert_eq!(cluster.live().when_deleted(), Some("Delete"), "{row}: {steps:?}");
@@ -123,13 +82,12 @@ fn delete_comes_back_with_its_manager() {
 fn on_delete_that_was_acknowledged_stays() {
     for at in 0..STEPS {
         let mut cluster = web();
-        cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "Recreate"}));
-        cluster.settle();
+        act(&mut cluster, "Recreate; settle");
         let mut is_written = false;
         let (steps, _) = run_to_end(&mut cluster, |cluster, _, number| {
             if number == at {
                 is_written = cluster.change(|set| {
-                    set["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
+                    write(set, "OnDelete");
                     manage(set, &json!({"f:updateStrategy": {"f:type": {}}}));
                 });
             }

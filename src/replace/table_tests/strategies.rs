@@ -2,69 +2,41 @@
 
 use serde_json::json;
 
-use super::cluster::staged;
 use super::process::{Process, run};
-use super::{Change, End, Ended, run_alone, state, web, writes};
+use super::words::act;
+use super::{End, Ended, run_alone, state, web, writes};
 use crate::replace::live::HOLD;
-use crate::templates::{Phase, keys};
+use crate::rollout::fixtures::rows;
 
 /// The steps before those of the new set.
 const BEFORE: &str = "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, \
-                      Create, Wait, ";
+                      Create, Wait";
 /// The steps after the update strategy was restored.
 const AFTER: &str = "RestoreManagers, OwnReport, DeleteJournal, Unmark";
 
 /// A change of the fixture, and the steps of the new set before [`AFTER`].
-const ROWS: &[(&str, Change, &str)] = &[
-    ("RollingUpdate", |_| {}, "RestoreStrategy, "),
-    (
-        "RollingUpdate without its fields, as operators write it",
-        |cluster| _ = cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "RollingUpdate"})),
-        "RestoreStrategy, ",
-    ),
-    (
-        "RollingUpdate with another maxUnavailable",
-        |cluster| _ = cluster.change(|set| set["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"] = 2.into()),
-        "RestoreStrategy, ",
-    ),
-    (
-        "OnDelete: nothing keeps the Pods, and nothing has to",
-        |cluster| _ = cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "OnDelete"})),
-        "",
-    ),
-    (
-        "Recreate: it is OnDelete until the revision is known",
-        |cluster| _ = cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "Recreate"})),
-        "RestoreStrategy, ",
-    ),
-    (
-        "OnClaimDelete rolls nothing out",
-        |cluster| {
-            cluster.change(|set| {
-                set["metadata"]["annotations"][keys::UPDATE_POLICY] = "OnClaimDelete".into();
-                set["metadata"]["annotations"][keys::STAGED] = staged("2Gi", Phase::RollingOut, "uid-1").into();
-                set["metadata"]["annotations"][keys::PHASE] = "Staged".into();
-            });
-        },
-        "RestoreStrategy, ",
-    ),
-    (
-        "no replicas",
-        |cluster| _ = cluster.change(|set| set["spec"]["replicas"] = 0.into()),
-        "RestoreStrategy, ",
-    ),
-];
+const ROWS: &str = "
+    RollingUpdate                                           |                            | RestoreStrategy
+    RollingUpdate without its fields, as operators write it | RollingUpdate              | RestoreStrategy
+    RollingUpdate with another maxUnavailable | /spec/updateStrategy/rollingUpdate/maxUnavailable 2 | RestoreStrategy
+    OnDelete: nothing keeps the Pods, and nothing has to    | OnDelete                   |
+    Recreate: it is OnDelete until the revision is known    | Recreate                   | RestoreStrategy
+    OnClaimDelete rolls nothing out                         | rolling out; OnClaimDelete | RestoreStrategy
+    no replicas                                             | /spec/replicas 0           | RestoreStrategy
+";
 
 #[test]
 fn strategy_of_the_user_is_kept() {
-    for (row, change, steps) in ROWS {
+    for [row, change, steps] in rows(ROWS) {
         let mut cluster = web();
-        change(&mut cluster);
+        act(&mut cluster, change);
         cluster.settle();
         cluster.lost.clear();
         let spec = cluster.live().object()["spec"].clone();
         let run = run_alone(&mut cluster);
-        assert_eq!(writes(&run.steps), format!("{BEFORE}{steps}{AFTER}"), "{row}");
+        let mut expected = vec![BEFORE, steps, AFTER];
+        expected.retain(|steps| !steps.is_empty());
+        assert_eq!(writes(&run.steps), expected.join(", "), "{row}");
         assert_eq!(run.ended, Ended::End(End::Nothing), "{row}");
         assert_eq!(state(&cluster), "replaced", "{row}");
         assert_eq!(
@@ -79,11 +51,8 @@ fn strategy_of_the_user_is_kept() {
 #[test]
 fn recreate_with_another_revision_stalls() {
     let mut cluster = web();
-    cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "Recreate"}));
-    cluster.settle();
-    cluster.late_webhook = Some(|set| {
-        set["spec"]["template"]["spec"]["containers"][0]["image"] = "b".into();
-    });
+    act(&mut cluster, "Recreate; settle");
+    act(&mut cluster, "another Pod template");
     let first = run_alone(&mut cluster);
     let Ended::Stalled(fault) = first.ended else {
         panic!("{:?}", first.ended);
@@ -94,8 +63,7 @@ fn recreate_with_another_revision_stalls() {
          OnDelete keeps the Pods. Set it to Recreate to restart them with the new template"
     );
     assert_eq!(cluster.lost, [""; 0]);
-    cluster.change(|set| set["spec"]["updateStrategy"] = json!({"type": "Recreate"}));
-    cluster.settle();
+    act(&mut cluster, "Recreate; settle");
     assert_eq!(run_alone(&mut cluster).ended, Ended::End(End::Nothing));
     assert_eq!(
         state(&cluster),

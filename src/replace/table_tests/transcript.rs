@@ -1,59 +1,37 @@
 //! The steps of a replacement without disturbances, in the order of the design (section 7).
 
-use serde_json::json;
+use super::words::act;
+use super::{End, Ended, run_alone, state, web, writes};
+use crate::rollout::fixtures::rows;
 
-use super::{Cluster, End, Ended, run_alone, state, web, writes};
-
-/// The steps of the design.
-const STEPS: &str = "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, \
-                     Wait, RestoreStrategy, RestoreManagers, OwnReport, DeleteJournal, Unmark";
-
-/// A change of the fixture, the steps, and the state afterwards.
-type Row = (&'static str, fn(&mut Cluster), &'static str, &'static str);
-
-const ROWS: &[Row] = &[
-    ("as in the design", |_| {}, STEPS, "replaced"),
-    (
-        "PVCs depend on the set until it is marked",
-        |cluster| {
-            cluster.depend();
-            cluster.control();
-        },
-        "WriteJournal(Prepared), DisownReport, Mark, Wait, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, \
-         RestoreStrategy, RestoreManagers, OwnReport, DeleteJournal, Unmark",
-        "replaced, whenDeleted Delete",
-    ),
-    (
-        "no ClaimRollout",
-        |cluster| cluster.report = super::ReportOwner::NoReport,
-        "WriteJournal(Prepared), Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, RestoreStrategy, \
-         RestoreManagers, DeleteJournal, Unmark",
-        "replaced, ClaimRollout of NoReport",
-    ),
-    (
-        "managed fields are not kept: nothing is restored",
-        |cluster| _ = cluster.change(|object| object["metadata"]["managedFields"] = json!([])),
-        "WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, \
-         RestoreStrategy, OwnReport, DeleteJournal, Unmark",
-        "replaced, fields of ours",
-    ),
-    (
-        "the API server keeps an entry of ours: it is asked once",
-        |cluster| cluster.keeps_managers = true,
-        STEPS,
-        "replaced, fields of ours",
-    ),
-];
+/// A change of the fixture, the steps, and the state afterwards. The first row is the design.
+const ROWS: &str = "
+    as in the design | \
+        | WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, \
+            RestoreStrategy, RestoreManagers, OwnReport, DeleteJournal, Unmark | replaced
+    PVCs depend on the set until it is marked | depends; control \
+        | WriteJournal(Prepared), DisownReport, Mark, Wait, Delete, Wait, WriteJournal(Releasing), LetGo, Create, \
+            Wait, RestoreStrategy, RestoreManagers, OwnReport, DeleteJournal, Unmark | replaced, whenDeleted Delete
+    no ClaimRollout | no ClaimRollout \
+        | WriteJournal(Prepared), Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, RestoreStrategy, \
+            RestoreManagers, DeleteJournal, Unmark | replaced, ClaimRollout of NoReport
+    managed fields are not kept: nothing is restored | /metadata/managedFields [] \
+        | WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, \
+            RestoreStrategy, OwnReport, DeleteJournal, Unmark | replaced, fields of ours
+    the API server keeps an entry of ours: it is asked once | kept managers \
+        | WriteJournal(Prepared), DisownReport, Mark, Delete, Wait, WriteJournal(Releasing), LetGo, Create, Wait, \
+            RestoreStrategy, RestoreManagers, OwnReport, DeleteJournal, Unmark | replaced, fields of ours
+";
 
 #[test]
 fn replacement_takes_the_steps_of_the_design() {
-    for (row, change, steps, expected) in ROWS {
+    for [row, change, steps, expected] in rows(ROWS) {
         let mut cluster = web();
-        change(&mut cluster);
+        act(&mut cluster, change);
         let run = run_alone(&mut cluster);
-        assert_eq!(writes(&run.steps), *steps, "{row}");
+        assert_eq!(writes(&run.steps), steps, "{row}");
         assert_eq!(run.ended, Ended::End(End::Nothing), "{row}");
-        assert_eq!(state(&cluster), *expected, "{row}");
+        assert_eq!(state(&cluster), expected, "{row}");
     }
 }
 
