@@ -1,5 +1,7 @@
 //! A trace that breaks no guarantee, for tests to change one thing of it.
 
+pub(super) mod words;
+
 use super::{
     Broken, ClaimFacts, Id, Ledger, PodFacts, Request, Rule, Scene, SetFacts, StatusFacts, Wanted, What,
     s1_never_smaller, s2_four_fields, s3_nothing_is_created, s4_nothing_is_deleted, s5_only_ours, s8_once,
@@ -206,7 +208,7 @@ impl Trace {
     }
 
     /// Adds a past state.
-    pub(super) fn once(&mut self, change: fn(&mut OwnedScene)) {
+    pub(super) fn once(&mut self, change: impl FnOnce(&mut OwnedScene)) {
         let mut past = self.before.clone();
         change(&mut past);
         self.past.push(past);
