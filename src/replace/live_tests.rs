@@ -133,6 +133,28 @@ fn managed_fields_without_a_manager_keep_the_others() {
 }
 
 #[test]
+fn pod_template_is_of_others_if_another_manager_wrote_it() {
+    let template = json!({"f:spec": {"f:template": {}}});
+    for (what, entries, expected) in [
+        ("another", json!([{"manager": "kubectl", "fieldsV1": template}]), true),
+        (
+            "this one",
+            json!([{"manager": "claim-rollout", "fieldsV1": template}]),
+            false,
+        ),
+        (
+            "another, something else",
+            json!([{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]),
+            false,
+        ),
+        ("nobody", Value::Null, false),
+    ] {
+        let set = LiveSet::new(json!({"metadata": {"managedFields": entries}}));
+        assert_eq!(set.has_pod_template_of_others("claim-rollout"), expected, "{what}");
+    }
+}
+
+#[test]
 fn set_is_owned_by_the_manager_of_its_spec() {
     assert!(set().is_owned_by("kubectl"));
     assert!(!set().is_owned_by("claim-rollout") && !set().is_owned_by("helm"));

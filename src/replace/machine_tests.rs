@@ -161,6 +161,40 @@ fn unmark_that_is_invalid_is_denied_in_the_same_version() {
     }
 }
 
+/// A write without a version of the set may fail because of another object. So may one that is not found.
+#[test]
+fn write_that_may_concern_other_objects_makes_all_be_read() {
+    let settings = Settings::default();
+    for (what, step, answer) in [
+        (
+            "a CREATE",
+            Step::Create(Value::Null),
+            WriteAnswer::Conflict("exists".to_owned()),
+        ),
+        ("a set that is not found", mark(0), WriteAnswer::NotFound("no set".to_owned())),
+    ] {
+        let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
+        machine.observed(SetObjects {
+            set: Some(set(0)),
+            ..SetObjects::default()
+        });
+        machine.answered(&step, answer, 0);
+        assert_eq!(task(&mut machine, 0), "observe", "{what}");
+    }
+}
+
+/// The command `replace` names a set that is to exist.
+#[test]
+fn set_without_journal_is_absent_for_the_command_alone() {
+    let settings = Settings::default();
+    for (kind, is_absent) in [(MachineKind::Forced, true), (MachineKind::Controller, false)] {
+        let mut machine = machine(&settings, kind, StartFrom::Begun);
+        machine.observed(SetObjects::default());
+        let ended = task(&mut machine, 0);
+        assert_eq!(ended.starts_with("Absent"), is_absent, "{ended}");
+    }
+}
+
 /// A CREATE names no version of the journal, so that one is read again.
 #[test]
 fn set_that_was_replaced_or_deleted_makes_all_be_read() {

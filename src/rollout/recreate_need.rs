@@ -135,3 +135,22 @@ impl ReCreateNeed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_same_field;
+
+    #[test]
+    fn object_of_one_side_is_the_same_field_as_its_parts() {
+        for (one, other, expected) in [
+            ("spec.storageClassName", "spec.storageClassName", true),
+            ("spec.storageClassName", "spec.volumeMode", false),
+            ("spec.selector", "spec.selector.matchLabels", true),
+            ("spec.dataSource.name", "spec.dataSource.kind", true),
+            ("spec.dataSource", "spec.dataSourceRef", false),
+            ("spec.dataSourceRef.name", "spec.dataSource", false),
+        ] {
+            assert_eq!(is_same_field(one, other), expected, "{one} {other}");
+        }
+    }
+}

@@ -1,7 +1,45 @@
 use super::{Remembered, Settled};
 use crate::rollout::fixtures::label;
 use crate::rollout::machine::fixtures::{OfTests, claim};
-use crate::rollout::machine::{AttemptedWrite, RetriedWrite, WriteReply};
+use crate::rollout::machine::{AttemptedWrite, RetriedWrite, SetMemory, WriteReply, WrittenObject};
+
+/// What is remembered beside it would be lost.
+#[test]
+fn settled_memory_with_anything_else_stays_whole() {
+    type Change = fn(&mut SetMemory<OfTests>);
+    let rows: [(&str, Change); 12] = [
+        ("a reply", |memory| memory.applied(claim("a", "10"))),
+        ("a ClaimRollout", |memory| memory.rollout = Some(("a", "9"))),
+        ("when it was written", |memory| memory.reported_at = Some(5)),
+        ("PVCs without room in it", |memory| {
+            drop(memory.unlisted.insert(String::new(), Default::default()))
+        }),
+        ("a completion", |memory| memory.ended = Some(("9".to_owned(), 5))),
+        ("PVCs that were modified", |memory| {
+            drop(memory.modified.insert("a".to_owned(), vec![5]))
+        }),
+        ("an undone write", |memory| memory.undone = failed()),
+        ("a denied write", |memory| memory.write_denied = failed()),
+        ("a denied eviction", |memory| memory.not_evicted = failed()),
+        ("a denied step", |memory| memory.not_recreated = failed()),
+        ("an overtaken write", |memory| {
+            memory.overtaken.insert(WrittenObject::Set, ("write".to_owned(), 5));
+        }),
+        ("a write without an answer", |memory| {
+            memory.unanswered.insert(WrittenObject::Set, 1);
+        }),
+    ];
+    for (what, change) in rows {
+        let mut known = Remembered::<OfTests>::default();
+        known.with(|memory| memory.settle(Settled::since(5, "default", 1)));
+        known.with(change);
+        assert!(matches!(known, Remembered::Whole(_)), "{what}");
+    }
+}
+
+fn failed() -> Option<RetriedWrite> {
+    Some(RetriedWrite::again(None, "no".to_owned(), 5))
+}
 
 #[test]
 fn settled_memory_is_small_and_keeps_what_was_shown() {

@@ -88,5 +88,7 @@ mod tests {
         }
         let minutes: BTreeSet<u64> = (0..1000).map(|index| at(&format!("fleet-{index}"), 0) / 60).collect();
         assert!(minutes.len() > 300, "1,000 namespaces at {} times", minutes.len());
+        let rests = |index: &u64| Settled::since(0, &format!("fleet-{index}"), 1).rests(0, 1).is_some();
+        assert_eq!((0..1000).filter(rests).count(), 1000, "all of them rest until then");
     }
 }
