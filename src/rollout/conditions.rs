@@ -81,9 +81,7 @@ impl RolloutState {
             };
         }
         let (reason, waits) = match bounds.spending.only(replicas, order) {
-            Some((name, waits)) if !snapshot.set.paused => {
-                (ReadyReason::WaitsForBudget, Some(format!("{name} {}", waits.message)))
-            }
+            Some((name, waits)) => (ReadyReason::WaitsForBudget, Some(format!("{name} {}", waits.message))),
             _ if !snapshot.set.paused && recreation.waits.is_some() => {
                 (ReadyReason::RollingOut, recreation.waits.clone())
             }
