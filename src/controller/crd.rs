@@ -3,8 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::CustomResource;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::ser::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The target of the rollout. Each new target increments metadata.generation.
@@ -41,53 +40,13 @@ pub struct ClaimRolloutSpec {
     pub staging: Option<String>,
     /// The desired templates.
     #[schemars(schema_with = "any_objects")]
-    pub templates: Vec<TemplateText>,
+    pub templates: Vec<Value>,
     /// How existing PVCs are updated: OnClaimDelete, InPlace or ReCreate.
     pub update_policy: String,
     /// How updates of PVCs and Pods are coordinated: LockStep or Async.
     pub sync: String,
     /// Whether the StatefulSet is replaced after the rollout: Never or WhenComplete.
     pub replace_set: String,
-}
-
-/// A template as JSON text. A parsed one takes ten times the memory, there are thousands, and none is ever inspected.
-#[derive(Clone, Debug)]
-pub struct TemplateText(Box<str>);
-
-impl TemplateText {
-    /// The JSON text.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    fn value(&self) -> serde_json::Result<Value> {
-        serde_json::from_str(self.as_str())
-    }
-}
-
-impl From<Value> for TemplateText {
-    fn from(value: Value) -> Self {
-        Self(value.to_string().into())
-    }
-}
-
-/// The order of fields does not matter.
-impl PartialEq for TemplateText {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str() || matches!((self.value(), other.value()), (Ok(one), Ok(other)) if one == other)
-    }
-}
-
-impl<'de> Deserialize<'de> for TemplateText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Value::deserialize(deserializer).map(Self::from)
-    }
-}
-
-impl Serialize for TemplateText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.value().map_err(S::Error::custom)?.serialize(serializer)
-    }
 }
 
 /// A reference to the StatefulSet.
@@ -208,22 +167,4 @@ fn any_objects(_: &mut SchemaGenerator) -> Schema {
         "type": "array",
         "items": { "type": "object", "x-kubernetes-preserve-unknown-fields": true }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::TemplateText;
-
-    #[test]
-    fn templates_with_reordered_fields_are_equal() {
-        let text = |text: &str| TemplateText(text.into());
-        for (one, other, expected) in [
-            (r#"{"a":1,"b":2}"#, r#"{"a":1,"b":2}"#, true),
-            (r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#, true),
-            (r#"{"a":1}"#, r#"{"a":2}"#, false),
-            ("", "{}", false),
-        ] {
-            assert_eq!(text(one) == text(other), expected, "{one} {other}");
-        }
-    }
 }

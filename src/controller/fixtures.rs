@@ -15,6 +15,7 @@ use super::crd::ClaimRollout;
 use super::lead::config::Config;
 use super::lead::parts::CommonParts;
 use super::locking::lock;
+use super::objects::packed_rollout::PackedRollout;
 use super::objects::set::SlimSet;
 use super::reconcile::context::Context;
 use super::registrations::admission::{Admission, WithoutPolicy};
@@ -127,12 +128,12 @@ pub(super) fn silent() -> Client {
 }
 
 /// A context with these sets and reports.
-pub(super) fn context(client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Context {
+pub(super) fn context(client: &Client, watched: (Store<SlimSet>, Store<PackedRollout>)) -> Context {
     context_at(clock, client, watched)
 }
 
 /// The same with this clock.
-pub(super) fn context_at(clock: Clock, client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Context {
+pub(super) fn context_at(clock: Clock, client: &Client, watched: (Store<SlimSet>, Store<PackedRollout>)) -> Context {
     let config = Config {
         without_policy: WithoutPolicy::RollOut,
         ..Config::default()
@@ -144,7 +145,7 @@ pub(super) fn context_at(clock: Clock, client: &Client, watched: (Store<SlimSet>
 pub(super) fn context_of(
     config: &Config,
     caller: Caller,
-    (sets, rollouts): (Store<SlimSet>, Store<ClaimRollout>),
+    (sets, rollouts): (Store<SlimSet>, Store<PackedRollout>),
     requeue: RequeueSender,
 ) -> Context {
     CommonParts::new(config, caller, rollouts).context(config, sets, None, requeue)

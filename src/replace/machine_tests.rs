@@ -171,7 +171,11 @@ fn write_that_may_concern_other_objects_makes_all_be_read() {
             Step::Create(Value::Null),
             WriteAnswer::Conflict("exists".to_owned()),
         ),
-        ("a set that is not found", mark(0), WriteAnswer::NotFound("no set".to_owned())),
+        (
+            "a set that is not found",
+            mark(0),
+            WriteAnswer::NotFound("no set".to_owned()),
+        ),
     ] {
         let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
         machine.observed(SetObjects {

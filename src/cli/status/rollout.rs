@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::ObjectMeta;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::replacement;
 use super::set::SeenSet;
-use crate::controller::crd::{ClaimRolloutSpec, ClaimRolloutStatus, TemplateText};
+use crate::controller::crd::{ClaimRolloutSpec, ClaimRolloutStatus};
 use crate::controller::objects::rollout::SlimRollout;
 use crate::gate::SetView;
 use crate::templates::{ClaimTemplate, RevisionLabel};
@@ -102,8 +103,7 @@ impl Rollout {
 
     /// The desired templates, by their names; none if they cannot be read.
     pub(super) fn templates(&self) -> BTreeMap<String, ClaimTemplate> {
-        let texts: Vec<&str> = self.spec.templates.iter().map(TemplateText::as_str).collect();
-        let templates = ClaimTemplate::read_list(&format!("[{}]", texts.join(",")));
+        let templates = ClaimTemplate::read_list(&json!(self.spec.templates).to_string());
         let named = templates.into_iter().flatten();
         named.map(|template| (template.name.clone(), template)).collect()
     }

@@ -12,17 +12,17 @@ use kube::runtime::reflector::Store;
 use tokio::net::TcpListener;
 
 use crate::controller::clock::clock;
-use crate::controller::crd::ClaimRollout;
 use crate::controller::locking::lock;
 use crate::controller::metrics::controller::ControllerMetrics;
 use crate::controller::metrics::states::StateCounts;
+use crate::controller::objects::packed_rollout::PackedRollout;
 
 /// The state of the endpoints.
 #[derive(Clone, Default)]
 pub(super) struct Health {
     pub(crate) metrics: Arc<ControllerMetrics>,
     /// The watched ClaimRollouts while this controller leads.
-    rollouts: Arc<Mutex<Option<Store<ClaimRollout>>>>,
+    rollouts: Arc<Mutex<Option<Store<PackedRollout>>>>,
     /// True once the first lists are complete or another controller leads.
     ready: Arc<AtomicBool>,
 }
@@ -37,7 +37,7 @@ impl Health {
     }
 
     /// Sets the leader metric, and the ClaimRollouts to count.
-    pub(super) fn leading(&self, rollouts: Store<ClaimRollout>) -> Leading<'_> {
+    pub(super) fn leading(&self, rollouts: Store<PackedRollout>) -> Leading<'_> {
         *lock(&self.rollouts) = Some(rollouts);
         self.metrics.leads(true);
         Leading(self)
@@ -78,7 +78,7 @@ async fn readyz(State(health): State<Health>) -> impl IntoResponse {
 
 async fn metrics(State(health): State<Health>) -> impl IntoResponse {
     let rollouts = lock(&health.rollouts).as_ref().map(Store::state).unwrap_or_default();
-    let counts = StateCounts::take(rollouts.iter().map(AsRef::as_ref), clock());
+    let counts = StateCounts::take(rollouts.iter().map(|rollout| &rollout.counted), clock());
     health.metrics.set_states(&counts);
     match health.metrics.text() {
         Ok(text) => {

@@ -20,7 +20,7 @@ use super::parts::CommonParts;
 use super::work::Work;
 use crate::controller::calls::caller::Caller;
 use crate::controller::clock::clock;
-use crate::controller::crd::ClaimRollout;
+use crate::controller::objects::packed_rollout::PackedRollout;
 use crate::controller::objects::rollout::SlimRollout;
 use crate::controller::objects::set::{KruiseSet, SlimSet};
 use crate::controller::objects::set_kind::SetKind;
@@ -92,7 +92,8 @@ pub(crate) async fn lead(
     let kinds = [Some(&apps), kruise.as_ref()].into_iter().flatten();
     let changed = rollout_changed(kinds.map(|kind| (kind.requeue.clone(), kind.sets.clone())).collect());
     let rollouts = streams::api(client, config.namespace.as_deref());
-    let (rollouts, _rollouts_task) = streams::follow(rollouts, trimmed, Arc::clone(&health.metrics), changed);
+    let packed = |SlimRollout(rollout)| PackedRollout::of(&rollout);
+    let (rollouts, _rollouts_task) = streams::follow(rollouts, packed, Arc::clone(&health.metrics), changed);
     let _leading = health.leading(rollouts.clone());
 
     let common = CommonParts::new(config, caller, rollouts);
@@ -259,7 +260,7 @@ fn set_changed(
 
 /// Requeues the set of a ClaimRollout that somebody changed or deleted, so that it is written again. `kinds` are the
 /// queues and the sets of each kind.
-fn rollout_changed(kinds: Vec<(RequeueSender, Store<SlimSet>)>) -> impl FnMut(Event<ClaimRollout>) + Send + 'static {
+fn rollout_changed(kinds: Vec<(RequeueSender, Store<SlimSet>)>) -> impl FnMut(Event<PackedRollout>) + Send + 'static {
     move |event| {
         for (requeue, sets) in &kinds {
             match &event {
@@ -271,29 +272,11 @@ fn rollout_changed(kinds: Vec<(RequeueSender, Store<SlimSet>)>) -> impl FnMut(Ev
                     }
                 }
                 Event::Apply(rollout) | Event::Delete(rollout) => {
-                    streams::send(
-                        requeue,
-                        &rollout.namespace().unwrap_or_default(),
-                        &rollout.spec.set_ref.name,
-                    );
+                    streams::send(requeue, &rollout.namespace, &rollout.name);
                 }
             }
         }
     }
-}
-
-/// Drops metadata that is not read, and unused capacity: there are thousands of ClaimRollouts.
-fn trimmed(SlimRollout(mut rollout): SlimRollout) -> ClaimRollout {
-    if let Some(owners) = &mut rollout.metadata.owner_references {
-        owners.shrink_to_fit();
-    }
-    rollout.spec.templates.shrink_to_fit();
-    if let Some(status) = &mut rollout.status {
-        status.volume_claim_templates.shrink_to_fit();
-        status.claims.shrink_to_fit();
-        status.conditions.shrink_to_fit();
-    }
-    rollout
 }
 
 #[cfg(test)]

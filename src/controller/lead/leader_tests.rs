@@ -12,6 +12,7 @@ use super::{Forget, WatchedSets, first_lists, forget_sets, rollout_changed, set_
 use crate::controller::clock::clock;
 use crate::controller::fixtures;
 use crate::controller::lead::config::Config;
+use crate::controller::objects::packed_rollout::PackedRollout;
 use crate::controller::objects::set::SlimSet;
 use crate::controller::objects::set_kind::SetKind;
 
@@ -21,7 +22,10 @@ fn set(name: &str) -> SlimSet {
 
 #[test]
 fn changed_report_requeues_its_set_and_new_list_all_sets() {
-    let report = || fixtures::rollout(&json!({"name": "web", "namespace": "default"}), &Value::Null);
+    let report = || {
+        let metadata = json!({"name": "web", "namespace": "default"});
+        PackedRollout::of(&fixtures::rollout(&metadata, &Value::Null))
+    };
     let rows = [
         ("a list begins", Event::Init, ""),
         ("it shows one", Event::InitApply(report()), ""),

@@ -8,8 +8,8 @@ use kube::runtime::reflector::Store;
 use super::config::Config;
 use crate::controller::calls::caller::Caller;
 use crate::controller::clock::clock_millis;
-use crate::controller::crd::ClaimRollout;
 use crate::controller::memory::memories::Memories;
+use crate::controller::objects::packed_rollout::PackedRollout;
 use crate::controller::objects::set::SlimSet;
 use crate::controller::observe::observer::Observer;
 use crate::controller::observe::pace::Pace;
@@ -32,12 +32,12 @@ pub(crate) struct CommonParts {
     pub(crate) caller: Caller,
     pub(crate) admission: Arc<Admission>,
     pub(crate) places: Arc<ClassPlaces>,
-    pub(crate) rollouts: Store<ClaimRollout>,
+    pub(crate) rollouts: Store<PackedRollout>,
     pub(crate) stopping: Arc<AtomicBool>,
 }
 
 impl CommonParts {
-    pub(crate) fn new(config: &Config, caller: Caller, rollouts: Store<ClaimRollout>) -> Self {
+    pub(crate) fn new(config: &Config, caller: Caller, rollouts: Store<PackedRollout>) -> Self {
         let admission = Admission::new(
             caller.client.clone(),
             Arc::new(config.settings.clone()),

@@ -28,24 +28,42 @@ pub(crate) struct StateCounts {
 }
 
 impl StateCounts {
-    pub(crate) fn take<'a>(rollouts: impl Iterator<Item = &'a ClaimRollout>, now: Seconds) -> Self {
+    pub(crate) fn take<'a>(rollouts: impl Iterator<Item = &'a CountedRollout>, now: Seconds) -> Self {
         let now = i64::try_from(now).unwrap_or(i64::MAX);
         let mut counts = Self::default();
         for rollout in rollouts {
-            let place = reason(rollout).map_or(STATES - 1, |reason| reason as usize);
-            counts.rollouts[place] += 1;
-            let claims = rollout.status.iter().flat_map(|status| &status.claims);
-            for claim in claims {
-                let known = ClaimState::ALL.iter().position(|state| state.as_str() == claim.state);
-                if let Some(place) = known {
-                    counts.claims[place] += 1;
-                }
+            counts.rollouts[rollout.state.map_or(STATES - 1, |reason| reason as usize)] += 1;
+            for state in &rollout.claims {
+                counts.claims[*state as usize] += 1;
             }
-            if let Some(moved) = last_moved(rollout) {
+            if let Some(moved) = rollout.last_moved {
                 counts.standstill = counts.standstill.max(now.saturating_sub(moved));
             }
         }
         counts
+    }
+}
+
+/// What is counted of one rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CountedRollout {
+    /// None if the reason is unknown.
+    state: Option<ReadyReason>,
+    /// The states of the PVCs that are not ready.
+    claims: Box<[ClaimState]>,
+    /// See [`last_moved`].
+    last_moved: Option<i64>,
+}
+
+impl CountedRollout {
+    pub(crate) fn of(rollout: &ClaimRollout) -> Self {
+        let claims = rollout.status.iter().flat_map(|status| &status.claims);
+        let known = |state: &str| ClaimState::ALL.into_iter().find(|known| known.as_str() == state);
+        Self {
+            state: reason(rollout),
+            claims: claims.filter_map(|claim| known(&claim.state)).collect(),
+            last_moved: last_moved(rollout),
+        }
     }
 }
 
@@ -78,14 +96,13 @@ fn last_moved(rollout: &ClaimRollout) -> Option<i64> {
 mod tests {
     use serde_json::json;
 
-    use super::{StateCounts, states};
-    use crate::controller::crd::ClaimRollout;
+    use super::{CountedRollout, StateCounts, states};
     use crate::controller::fixtures;
     use crate::gate::ClaimState;
 
     /// A rollout with this reason. The condition `holds` is true since `second`, and the last progress was then; the PVCs
     /// have these states since these seconds.
-    fn rollout(reason: &str, holds: &str, second: i64, claims: &[(&str, i64)]) -> ClaimRollout {
+    fn rollout(reason: &str, holds: &str, second: i64, claims: &[(&str, i64)]) -> CountedRollout {
         let time = |second: i64| jiff::Timestamp::from_second(second).unwrap().to_string();
         let condition = |type_: &str| {
             let status = if type_ == holds { "True" } else { "False" };
@@ -102,10 +119,8 @@ mod tests {
         let progress = (reason == "RollingOut").then(|| time(second));
         let conditions = ["Ready", "Reconciling", "Stalled"].map(condition);
         let claims: Vec<_> = claims.collect();
-        fixtures::rollout(
-            &json!({"name": "web"}),
-            &json!({"conditions": conditions, "claims": claims, "lastProgressTime": progress}),
-        )
+        let status = json!({"conditions": conditions, "claims": claims, "lastProgressTime": progress});
+        CountedRollout::of(&fixtures::rollout(&json!({"name": "web"}), &status))
     }
 
     #[test]

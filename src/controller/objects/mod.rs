@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `set_kind` | the two kinds of StatefulSets |
 //! | `set`, `claim`, `pod`, `rollout` | the objects |
+//! | `packed_rollout` | a ClaimRollout as it is kept |
 //! | `staged_before` | whether a change was staged before the last change of the policy |
 //! | `blockers` | quotas, LimitRanges and StorageClasses, because of which an apply is denied |
 //! | `views` | the conversion |
@@ -13,6 +14,7 @@ pub(super) mod blockers;
 pub(super) mod claim;
 #[cfg(feature = "cli")]
 pub(crate) mod conversion;
+pub(crate) mod packed_rollout;
 pub(super) mod pod;
 pub(crate) mod rollout;
 pub(super) mod set;

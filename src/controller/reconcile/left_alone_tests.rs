@@ -17,6 +17,7 @@ use crate::controller::clock::Clock;
 use crate::controller::fixtures;
 use crate::controller::fixtures::{ReceivedRequest, rollout};
 use crate::controller::locking::lock;
+use crate::controller::objects::packed_rollout::PackedRollout;
 use crate::controller::objects::set::{KruiseSet, SlimSet};
 use crate::controller::places::class_places;
 use crate::controller::places::class_places::ClassPlaces;
@@ -119,7 +120,7 @@ async fn writes_beside_namesake(is_managed: bool, report_of: Option<&str>, place
     if let Some(uid) = report_of {
         let mut report = rollout(&json!({"name": "web", "namespace": "default", "uid": "r"}), &json!({}));
         uid.clone_into(&mut report.spec.set_ref.uid);
-        writer.apply_watcher_event(&Event::Apply(report));
+        writer.apply_watcher_event(&Event::Apply(PackedRollout::of(&report)));
     }
     let (client, mut written) = accepting(&Arc::default());
     let mut context = Arc::into_inner(context_of(&client, (sets, reports))).unwrap();
@@ -182,7 +183,7 @@ async fn unmanaged_set_leaves_report_of_its_namesake() {
     let set: SlimSet = set("a");
     let (reports, mut writer) = store();
     let report = rollout(&json!({"name": "web", "namespace": "default", "uid": "r"}), &json!({}));
-    writer.apply_watcher_event(&Event::Apply(report));
+    writer.apply_watcher_event(&Event::Apply(PackedRollout::of(&report)));
     let (others, mut writer) = store();
     let other = json!({"metadata": {"name": "web", "namespace": "default", "uid": "set-uid"}});
     let KruiseSet(other) = serde_json::from_value(other).unwrap();

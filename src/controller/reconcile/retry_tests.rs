@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{answer_retry, retry_if_asked};
 use crate::controller::fixtures;
 use crate::controller::memory::memories::RolloutMemory;
+use crate::controller::objects::packed_rollout::PackedRollout;
 use crate::controller::objects::set::SlimSet;
 use crate::rollout::machine::RetriedWrite;
 
@@ -31,7 +32,8 @@ async fn request_ends_pauses_once_and_is_removed_when_reported() {
     ] {
         let annotations = request.map(|request| json!({"claim-rollout.io/retry": request}));
         let metadata = json!({"name": "web", "namespace": "default", "uid": "r", "annotations": annotations});
-        writer.apply_watcher_event(&Event::Apply(fixtures::rollout(&metadata, &Value::Null)));
+        let report = fixtures::rollout(&metadata, &Value::Null);
+        writer.apply_watcher_event(&Event::Apply(PackedRollout::of(&report)));
         let undone = (0..9).fold(None, |before, _| {
             Some(RetriedWrite::again(before.as_ref(), "it".to_owned(), 1000))
         });

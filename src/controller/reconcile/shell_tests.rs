@@ -13,6 +13,7 @@ use crate::controller::crd::ClaimRollout;
 use crate::controller::fixtures;
 use crate::controller::fixtures::rollout;
 use crate::controller::locking::lock;
+use crate::controller::objects::packed_rollout::PackedRollout;
 use crate::controller::objects::set::{KruiseSet, SlimSet};
 use crate::controller::reconcile::facts::has_namesake;
 use crate::templates::{ClaimTemplate, Phase, Revision, StagedChange, Staging, UpdatePolicy};
@@ -22,7 +23,7 @@ fn context(sets: Store<SlimSet>) -> Arc<Context> {
     context_of(&fixtures::silent(), (sets, store().0))
 }
 
-pub(crate) fn context_of(client: &Client, watched: (Store<SlimSet>, Store<ClaimRollout>)) -> Arc<Context> {
+pub(crate) fn context_of(client: &Client, watched: (Store<SlimSet>, Store<PackedRollout>)) -> Arc<Context> {
     Arc::new(fixtures::context_at(|| 1000, client, watched))
 }
 
@@ -173,22 +174,22 @@ fn cut_short(version: &str) -> ClaimRollout {
     );
     cut_short.spec.revision = revision;
     cut_short.spec.update_policy = UpdatePolicy::OnClaimDelete.to_string();
-    cut_short.spec.templates = live.iter().map(|live| Value::from(live.to_value()).into()).collect();
+    cut_short.spec.templates = live.iter().map(|live| live.to_value().into()).collect();
     cut_short
 }
 
 /// An API server that stores each patch of the status of a ClaimRollout in the next version, except for the first: that
 /// one comes too late, and the watch shows the newer version before the refusal arrives. Returns its client, what the
 /// watch shows, and the number of patches that were stored.
-fn overtaken_once() -> (Client, Store<ClaimRollout>, Arc<AtomicUsize>) {
+fn overtaken_once() -> (Client, Store<PackedRollout>, Arc<AtomicUsize>) {
     let (reports, mut writer) = store();
-    writer.apply_watcher_event(&Event::Apply(cut_short("1")));
+    writer.apply_watcher_event(&Event::Apply(PackedRollout::of(&cut_short("1"))));
     let (writer, stored, patches) = (Arc::new(Mutex::new(writer)), Arc::default(), AtomicUsize::new(0));
     let counted: Arc<AtomicUsize> = Arc::clone(&stored);
     let client = fixtures::serving(move |request| {
         let is_status = request.path.ends_with("/status");
         Some(if is_status && patches.fetch_add(1, Ordering::Relaxed) == 0 {
-            lock(&writer).apply_watcher_event(&Event::Apply(cut_short("2")));
+            lock(&writer).apply_watcher_event(&Event::Apply(PackedRollout::of(&cut_short("2"))));
             let body = json!({"kind": "Status", "code": 409, "reason": "Conflict", "message": "", "status": "Failure"});
             (409, body)
         } else {

@@ -57,7 +57,7 @@ impl Replacements {
     /// The replicas in the last report that was seen.
     pub(super) fn reported_replicas(&self, set: &SetName) -> Option<i64> {
         let seen = self.rollouts.get(&ObjectRef::new(&set.name).within(&set.namespace))?;
-        seen.status.as_ref()?.replacement.as_ref()?.replicas
+        seen.read()?.status?.replacement?.replicas
     }
 
     async fn notify_end(&self, set: &SetName, reported: &mut LastReport, uid: &str, ended: Ended) {

@@ -11,8 +11,8 @@ use super::cluster::{Cluster, SetName};
 use super::place::Places;
 use crate::api::{ReplacementPhase, Seconds};
 use crate::controller::calls::caller::Caller;
-use crate::controller::crd::ClaimRollout;
 use crate::controller::locking::lock;
+use crate::controller::objects::packed_rollout::PackedRollout;
 use crate::controller::objects::set::SlimSet;
 use crate::controller::objects::set_kind::SetKind;
 use crate::controller::watch::streams::RequeueSender;
@@ -27,7 +27,7 @@ pub(crate) struct Replacements {
     pub(super) cluster: Cluster,
     pub(super) caller: Caller,
     pub(super) sets: Store<SlimSet>,
-    pub(super) rollouts: Store<ClaimRollout>,
+    pub(super) rollouts: Store<PackedRollout>,
     pub(super) requeue: RequeueSender,
     /// True once the controller stops.
     pub(super) stopping: Arc<AtomicBool>,
@@ -80,7 +80,7 @@ impl Replacements {
     pub(crate) fn new(
         cluster: Cluster,
         caller: Caller,
-        (sets, rollouts): (Store<SlimSet>, Store<ClaimRollout>),
+        (sets, rollouts): (Store<SlimSet>, Store<PackedRollout>),
         requeue: RequeueSender,
         stopping: Arc<AtomicBool>,
     ) -> Self {

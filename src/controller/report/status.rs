@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as ApiCondition, OwnerReference, Time};
 use kube::ResourceExt;
 use kube::api::{Api, Patch};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::api::{ReadyReason, ReplacementPhase, ReplacementReason, Seconds};
 use crate::controller::calls::api_calls::{ApiOutcome, call, merge, post};
@@ -152,7 +152,7 @@ pub(crate) fn spec(set: &SlimSet, progress: &Progress, replace_set: ReplaceSet) 
         templates: progress
             .templates
             .iter()
-            .map(|template| Value::from(template.to_value()).into())
+            .map(|template| template.to_value().into())
             .collect(),
         update_policy: progress.update_policy.to_string(),
         sync: sync.to_string(),

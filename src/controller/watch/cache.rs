@@ -8,6 +8,7 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use super::namespaces::{Namespace, Namespaces};
 use super::unblock::Unblock;
 use crate::controller::crd::ClaimRollout;
+use crate::controller::objects::packed_rollout::PackedRollout;
 use crate::controller::objects::set::SlimSet;
 use crate::gate::SetView;
 use crate::rollout::Sibling;
@@ -17,7 +18,7 @@ pub(crate) struct WatchCache {
     pub(crate) sets: Store<SlimSet>,
     /// The sets of the other kind, if they are watched: some of their PVCs may have the same names.
     pub(crate) others: Option<Store<SlimSet>>,
-    pub(crate) rollouts: Store<ClaimRollout>,
+    pub(crate) rollouts: Store<PackedRollout>,
     pub(crate) namespaces: Namespaces,
     pub(crate) unblock: Unblock,
 }
@@ -54,7 +55,7 @@ impl WatchCache {
     /// The ClaimRollout with the name of the set.
     fn named(&self, set: &SlimSet) -> Option<Arc<ClaimRollout>> {
         let at = ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default());
-        self.rollouts.get(&at)
+        self.rollouts.get(&at)?.read().map(Arc::new)
     }
 
     /// True iff the ClaimRollout is about an existing set of the other kind.

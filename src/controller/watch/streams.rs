@@ -8,7 +8,7 @@ use futures::channel::mpsc::UnboundedSender;
 use futures::{Stream, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::reflector::{ObjectRef, Store, store};
+use kube::runtime::reflector::{Lookup, ObjectRef, Store, reflector, store};
 use kube::runtime::utils::Backoff as _;
 use kube::runtime::watcher::{self, DefaultBackoff, Event, watcher};
 use kube::{Api, Client, Resource};
@@ -91,12 +91,15 @@ impl From<Arc<ControllerMetrics>> for Noted {
 
 /// Watches one resource into a store, in which it is kept as `read` returns it, and passes on every event after the store
 /// contains it.
-pub(crate) fn follow<S: Watched, K: Watched>(
+pub(crate) fn follow<S: Watched, K>(
     api: Api<ListItem<S>>,
     read: fn(S) -> K,
     noted: impl Into<Noted>,
     on_event: impl FnMut(Event<K>) + Send + 'static,
-) -> (Store<K>, Task) {
+) -> (Store<K>, Task)
+where
+    K: Lookup<DynamicType = ()> + Clone + Send + Sync + 'static,
+{
     let (reader, writer) = store();
     let (resource, noted) = (resource_label::<S>(), noted.into());
     let converted = move |event| match event {
@@ -106,9 +109,8 @@ pub(crate) fn follow<S: Watched, K: Watched>(
         Event::Apply(object) => Event::Apply(read(object)),
         Event::Delete(object) => Event::Delete(read(object)),
     };
-    let events = events(api, resource, &noted)
-        .map(move |event| event.map(converted))
-        .reflect(writer);
+    let events = events(api, resource, &noted).map(move |event| event.map(converted));
+    let events = reflector(writer, events);
     (reader, drive(events, resource, noted, on_event))
 }
 
@@ -147,7 +149,7 @@ fn events<K: Watched>(
     watcher(api, config).filter_map(move |event| ready(event.map(&read).transpose()))
 }
 
-fn drive<K: Watched>(
+fn drive<K: Send + 'static>(
     events: impl Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
     resource: &'static str,
     Noted { metrics, failing, .. }: Noted,
