@@ -213,6 +213,17 @@ impl<E> Machine<E> {
         self.facts.settled
     }
 
+    /// The same without the numbers of rounds and questions. Until one of them reaches its limit, nothing depends on them.
+    #[cfg(any(test, feature = "sim"))]
+    #[must_use]
+    pub fn uncounted(self) -> Self {
+        Self {
+            rounds: 0,
+            questions: 0,
+            ..self
+        }
+    }
+
     /// What to do next. No write begins while the process stops.
     pub fn next<K: Kinds>(&mut self, memory: &SetMemory<K>, now: Seconds, stopping: bool) -> RolloutTask<E> {
         if matches!(self.stage, MachineStage::Write(_)) && stopping {

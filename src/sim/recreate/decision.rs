@@ -2,19 +2,20 @@
 
 use super::bugs::AnewBug;
 use super::objects::{AnewObjects, AnewSnapshot, AnewStep, MOST_SNAPSHOTS};
-use super::views::{class_text, desired, index_of, number_of, read, set, snapshot_name, staging};
+use super::views::{class_text, desired, index_of, number_of, read, set, snapshot_name, staging, uid};
 use super::world::AnewWorld;
 use crate::api::Settings;
 use crate::api::settings::ReCreate;
 use crate::rollout::invariants::{
     Broken, DecidedFacts, l8_others_are_there, l8_reports_why, s4_deletes_as_asked, s4_evicts_only_for_marked,
 };
+use crate::rollout::machine::PlanFacts;
 use crate::rollout::milestones::Milestones;
 use crate::rollout::volume_snapshot::{
     EvictionAnswer, ReCreateAnswers, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer,
 };
-use crate::rollout::{Action, Budgets, ClaimOf, Plan, Previous, Quotas, Snapshot, plan};
-use crate::templates::Revision;
+use crate::rollout::{Action, Budgets, ClaimOf, Plan, Previous, Quotas, Refusal, Snapshot, plan};
+use crate::templates::{Revision, RevisionLabel};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,11 +27,28 @@ const DENIED: &str = "failed: no";
 pub(super) struct AnewDecisions {
     pub(super) bug: AnewBug,
     settings: Arc<Settings>,
-    known: FxHashMap<DecisionKey, Option<AnewStep>>,
+    known: FxHashMap<DecisionKey, AnewDecision>,
+}
+
+/// A decision: the facts after each answer, and the writes.
+#[derive(Clone)]
+pub(super) struct AnewDecision {
+    pub(super) facts: Arc<[PlanFacts]>,
+    pub(super) steps: Arc<[AnewStep]>,
+}
+
+/// The writes that failed, each with whether its pause goes on.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct KnownFaults {
+    pub(super) of_set: Option<bool>,
+    pub(super) of_pod: Option<bool>,
+    pub(super) of_step: Option<bool>,
+    /// Denied applies: the index and the number of the PVC, and the staging.
+    pub(super) denied: Vec<(usize, u8, u8, bool)>,
 }
 
 /// Everything that a decision reads.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct DecisionKey {
     seen: AnewObjects,
     now: AnewObjects,
@@ -38,7 +56,8 @@ struct DecisionKey {
     asks_snapshot: Option<u8>,
     staging: (Option<u8>, Option<u32>, Option<u32>),
     clock: (u32, u32),
-    flags: [bool; 8],
+    faults: KnownFaults,
+    flags: [bool; 7],
     replicas: usize,
 }
 
@@ -54,21 +73,23 @@ impl AnewDecisions {
         }
     }
 
-    /// The next step of a controller, and whether it may be decided.
-    pub(super) fn decide(&mut self, world: &AnewWorld, place: usize) -> Result<Option<AnewStep>, Broken> {
-        let Some(process) = world.processes[place] else {
-            return Ok(None);
-        };
+    /// What a controller that has seen these objects decides, and whether it may.
+    pub(super) fn decide(
+        &mut self,
+        world: &AnewWorld,
+        seen: &AnewObjects,
+        faults: KnownFaults,
+    ) -> Result<AnewDecision, Broken> {
         let written = world.staging.and_then(|staging| world.first_written(staging));
         let key = DecisionKey {
-            seen: process.seen,
+            seen: *seen,
             now: world.objects,
             snapshots: world.snapshots,
             asks_snapshot: world.asks_snapshot,
             staging: (world.staging, world.staged_at, written),
             clock: (world.stamp(), world.now()),
+            faults,
             flags: [
-                process.is_denied,
                 world.is_on,
                 world.is_paused,
                 world.is_budget_used,
@@ -79,36 +100,46 @@ impl AnewDecisions {
             ],
             replicas: world.replicas,
         };
-        if let Some(step) = self.known.get(&key) {
-            return Ok(*step);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
         }
-        let planned = self.plan(world, &process.seen, process.is_denied);
-        let step = planned.actions.iter().find_map(|action| step(action, world));
-        let step = step.and_then(|step| self.bug.decides(step, &process.seen));
-        match step {
-            Some(step) => check(world, step)?,
-            None => reports_why(world, process.is_denied, &planned)?,
+        let (mut facts, planned) = self.plan(world, seen, &key.faults);
+        let steps = planned.actions.iter().filter_map(|action| step(action, world));
+        let steps: Arc<[AnewStep]> = steps.filter_map(|step| self.bug.decides(step, seen)).collect();
+        facts.iter_mut().for_each(|facts| {
+            // A controller may reconcile at any time.
+            (facts.actions, facts.requeue_after) = (steps.len(), None);
+        });
+        steps.iter().try_for_each(|step| check(world, *step))?;
+        if steps.is_empty() {
+            // A write whose reply was lost may be done.
+            let (_, retried) = self.plan(world, seen, &key.faults.retried());
+            let is_retried = retried.actions.iter().any(|action| step(action, world).is_some());
+            reports_why(world, is_retried, &planned)?;
         }
-        self.known.insert(key, step);
-        Ok(step)
+        let facts = facts.into();
+        let decision = AnewDecision { facts, steps };
+        self.known.insert(key, decision.clone());
+        Ok(decision)
     }
 
-    fn plan(&self, world: &AnewWorld, seen: &AnewObjects, is_denied: bool) -> Plan {
-        let mut snapshot = self.snapshot(world, seen, is_denied);
-        let mut asked = 0;
+    /// Decides, with the answers to the questions.
+    fn plan(&self, world: &AnewWorld, seen: &AnewObjects, faults: &KnownFaults) -> (Vec<PlanFacts>, Plan) {
+        let mut snapshot = self.snapshot(world, seen, faults);
+        let mut facts = Vec::new();
         loop {
             let mut view = snapshot.clone();
             self.bug.sees(&mut view);
             let planned = plan(&view);
+            facts.push(PlanFacts::of(&planned));
             match &planned.asks {
-                Some(question) if asked < 24 => self.answer(world, question, &mut snapshot),
-                _ => return planned,
+                Some(question) => self.answer(world, question, &mut snapshot),
+                None => return (facts, planned),
             }
-            asked += 1;
         }
     }
 
-    fn snapshot(&self, world: &AnewWorld, seen: &AnewObjects, is_denied: bool) -> Snapshot {
+    fn snapshot(&self, world: &AnewWorld, seen: &AnewObjects, faults: &KnownFaults) -> Snapshot {
         let set = set(world);
         let now = u64::from(world.now());
         let previous = world.has_report.then(|| Previous {
@@ -119,15 +150,15 @@ impl AnewDecisions {
             moved: Some(now),
             ready: "RollingOut".to_owned(),
         });
-        let denied = is_denied.then(|| (DENIED.to_owned(), now + 10));
+        let fault = |waits: bool| (DENIED.to_owned(), if waits { now + 1 } else { now });
         let mut snapshot = Snapshot {
             now,
             settings: Arc::clone(&self.settings),
             halted: None,
-            write_refused: denied.clone(),
-            not_evicted: denied.clone(),
+            write_refused: faults.of_set.map(fault),
+            not_evicted: faults.of_pod.map(fault),
             recreate: ReCreateAnswers {
-                denied,
+                denied: faults.of_step.map(fault),
                 ..ReCreateAnswers::default()
             },
             staged_before: None,
@@ -135,7 +166,11 @@ impl AnewDecisions {
             pods: BTreeMap::new(),
             set,
             siblings: Vec::new(),
-            refusals: BTreeMap::new(),
+            refusals: faults
+                .denied
+                .iter()
+                .filter_map(|denied| refusal(world, *denied))
+                .collect(),
             quotas: Quotas::Unchecked,
             budgets: Budgets::default(),
             previous,
@@ -185,6 +220,41 @@ impl AnewDecisions {
             }
         }
     }
+}
+
+impl KnownFaults {
+    /// The same after the pauses.
+    fn retried(&self) -> Self {
+        let [of_set, of_pod, of_step] = [self.of_set, self.of_pod, self.of_step].map(|fault| fault.map(|_| false));
+        let denied = self
+            .denied
+            .iter()
+            .map(|(index, number, of, _)| (*index, *number, *of, false));
+        Self {
+            of_set,
+            of_pod,
+            of_step,
+            denied: denied.collect(),
+        }
+    }
+}
+
+/// A denied apply, by the uid of its PVC.
+fn refusal(world: &AnewWorld, (index, number, of, waits): (usize, u8, u8, bool)) -> Option<(String, Refusal)> {
+    let label = RevisionLabel {
+        revision: Revision::of(&[desired(world)]),
+        staging: staging(of)?,
+    };
+    let claim = world.objects.claims[index].filter(|claim| claim.number == number);
+    let refusal = Refusal {
+        label,
+        resource_version: claim.map_or(0, |claim| claim.version).to_string(),
+        cause: "Invalid".to_owned(),
+        message: DENIED.to_owned(),
+        attempts: 1,
+        last: if waits { world.now().into() } else { 0 },
+    };
+    Some((uid(index, number), refusal))
 }
 
 fn step(action: &Action, world: &AnewWorld) -> Option<AnewStep> {

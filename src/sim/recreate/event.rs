@@ -1,53 +1,67 @@
 //! One event in the world, with the decisions of our controllers.
 
 use super::decision::AnewDecisions;
-use super::objects::{AnewAction, AnewProcess};
+use super::objects::AnewAction;
+use super::process::AnewProcess;
 use super::scopes::AnewScope;
 use super::transition::AnewEvent;
-use super::world::AnewWorld;
+use super::world::{AnewWorld, OVERTAKEN};
 use crate::rollout::invariants::Broken;
+use crate::rollout::machine::WriteReply;
 
 /// Lets an event happen; returns the broken guarantee.
 ///
 /// # Errors
 /// [`Broken`].
 pub(super) fn happen(world: &mut AnewWorld, event: AnewEvent, decisions: &mut AnewDecisions) -> Result<(), Broken> {
-    let objects = world.objects;
-    match event {
-        AnewEvent::Decide(place) => {
-            let step = decisions.decide(world, place)?;
-            world.process(place).step = step;
-        }
-        AnewEvent::Send(place) => {
-            if let Some(step) = world.process(place).step.take() {
-                world.accept(decisions.bug.sent(step, world))?;
-                world.process(place).is_denied = false;
-            }
-        }
-        AnewEvent::SendUnanswered(place) => {
-            if let Some(step) = world.process(place).step.take() {
-                world.accept(decisions.bug.sent(step, world))?;
-                world.process(place).is_denied = true;
-            }
-        }
-        AnewEvent::Deny(place) => {
-            let process = world.process(place);
-            (process.step, process.is_denied) = (None, true);
-        }
-        AnewEvent::Retry(place) => world.process(place).is_denied = false,
-        AnewEvent::Crash(place) => {
-            *world.process(place) = AnewProcess {
-                seen: objects,
-                step: None,
-                is_denied: false,
-            };
-        }
-        AnewEvent::ShowClaims(place) => world.process(place).seen.claims = objects.claims,
-        AnewEvent::ShowPods(place) => world.process(place).seen.pods = objects.pods,
-        AnewEvent::User(action) => world.act(action),
-        other => world.go_on(other),
+    if let Some(place) = event.process() {
+        let Some(mut process) = world.processes.0[place].take() else {
+            return Ok(());
+        };
+        act(world, &mut process, event, decisions)?;
+        world.processes.0[place] = Some(process);
+    } else if let AnewEvent::User(action) = event {
+        world.act(action);
+    } else {
+        world.go_on(event);
     }
     world.come_back();
+    Ok(())
+}
+
+/// A controller acts, or learns something.
+fn act(
+    world: &mut AnewWorld,
+    process: &mut AnewProcess,
+    event: AnewEvent,
+    decisions: &mut AnewDecisions,
+) -> Result<(), Broken> {
+    match (event, process.sending()) {
+        (AnewEvent::Decide(_), None) => process.begin(world, decisions)?,
+        (AnewEvent::Send(_), Some(step)) => {
+            let reply = world.accept(decisions.bug.sent(step, world))?;
+            process.replied((step, reply), world, decisions)?;
+        }
+        (AnewEvent::SendUnanswered(_), Some(step)) => {
+            world.accept(decisions.bug.sent(step, world))?;
+            process.replied((step, WriteReply::Unsure(String::new())), world, decisions)?;
+        }
+        (AnewEvent::Deny(_), Some(step)) => {
+            let denied = WriteReply::Denied {
+                cause: (),
+                message: String::new(),
+                stored: None,
+            };
+            process.replied((step, denied), world, decisions)?;
+        }
+        (AnewEvent::Overtake(_), Some(step)) => process.replied((step, OVERTAKEN), world, decisions)?,
+        (AnewEvent::Retry(_), _) => process.retry(),
+        (AnewEvent::WaitForWatch(_), _) => process.wait_for_watch(),
+        (AnewEvent::Crash(_), _) => *process = AnewProcess::started(world.objects),
+        (AnewEvent::ShowClaims(_), _) => process.seen.claims = world.objects.claims,
+        (AnewEvent::ShowPods(_), _) => process.seen.pods = world.objects.pods,
+        _ => {}
+    }
     Ok(())
 }
 
@@ -55,17 +69,20 @@ impl AnewWorld {
     /// Everything that may happen now.
     pub(super) fn events(&self, scope: &AnewScope) -> Vec<AnewEvent> {
         let mut events = Vec::new();
-        for (place, process) in self.processes.iter().enumerate() {
+        for (place, process) in self.processes.0.iter().enumerate() {
             let Some(process) = process else { continue };
-            if process.step.is_some() {
+            if process.sending().is_some() {
                 events.extend([AnewEvent::Send(place), AnewEvent::Crash(place)]);
                 if scope.has_failures {
-                    events.extend([AnewEvent::SendUnanswered(place), AnewEvent::Deny(place)]);
+                    let failures = [AnewEvent::SendUnanswered, AnewEvent::Deny, AnewEvent::Overtake];
+                    events.extend(failures.map(|failure| failure(place)));
                 }
             } else {
                 events.push(AnewEvent::Decide(place));
             }
-            events.extend(process.is_denied.then_some(AnewEvent::Retry(place)));
+            events.extend(process.waits().then_some(AnewEvent::Retry(place)));
+            let is_late = scope.has_failures && process.is_to_be_late();
+            events.extend(is_late.then_some(AnewEvent::WaitForWatch(place)));
             let (seen, now) = (&process.seen, &self.objects);
             events.extend((seen.claims != now.claims).then_some(AnewEvent::ShowClaims(place)));
             events.extend((seen.pods != now.pods).then_some(AnewEvent::ShowPods(place)));

@@ -1,12 +1,14 @@
 //! The update policy `ReCreate`, in all states of small scopes: S4 (only what is asked is deleted) and L8 (no second
 //! replica is taken away), and that every rollout ends unless a user has to act.
 //!
-//! The decision is the real one. Objects are small: states that a decision cannot distinguish are one.
+//! The decision, the machine and its memory are the real ones. Objects are small: states that a decision cannot
+//! distinguish are one.
 //!
 //! | file | contains |
 //! |---|---|
 //! | `objects`, `world`, `event` | objects; the API server, other controllers and users, and the guarantees |
-//! | `decision` | calls of the real decision, with the view of a controller, which may be old |
+//! | `process` | a controller: the machine and the memory of the product, with a view that may be old |
+//! | `decision`, `views` | calls of the real decision |
 //! | `scopes` | what may happen in each scope |
 //! | `search` | all states |
 //! | `bugs` | known bugs, to check that each is found |
@@ -15,6 +17,7 @@ mod bugs;
 mod decision;
 mod event;
 mod objects;
+mod process;
 mod scopes;
 mod search;
 mod transition;

@@ -101,16 +101,6 @@ impl AnewStep {
     }
 }
 
-/// A controller of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct AnewProcess {
-    /// What its watches have shown.
-    pub(super) seen: AnewObjects,
-    pub(super) step: Option<AnewStep>,
-    /// Its last write failed, and is not retried yet.
-    pub(super) is_denied: bool,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum AnewAction {
     FailPod(usize),

@@ -48,11 +48,9 @@ impl SearchModel for AnewModel {
     }
 
     fn after(&mut self, state: &AnewWorld, event: AnewEvent) -> Result<Option<AnewWorld>, String> {
-        let mut after = *state;
+        let mut after = state.clone();
         happen(&mut after, event, &mut self.decisions).map_err(|broken| broken.to_string())?;
-        if let AnewEvent::Decide(place) = event
-            && let Some(step) = after.processes[place].and_then(|process| process.step)
-        {
+        if let Some(step) = event.process().and_then(|place| after.sending(place)) {
             self.kinds |= 1 << step.kind();
         }
         Ok(Some(after))
@@ -71,13 +69,8 @@ impl SearchModel for AnewModel {
     }
 
     fn words(&self, event: AnewEvent, after: Option<&AnewWorld>) -> String {
-        match (event, after) {
-            (AnewEvent::Decide(place), Some(after)) => {
-                let step = after.processes[place].and_then(|process| process.step);
-                format!("{event:?}: {step:?}")
-            }
-            _ => format!("{event:?}"),
-        }
+        let step = event.process().and_then(|place| after?.sending(place));
+        step.map_or_else(|| format!("{event:?}"), |step| format!("{event:?}, next {step:?}"))
     }
 
     fn covered(self) -> u8 {

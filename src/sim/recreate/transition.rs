@@ -11,10 +11,14 @@ pub(super) enum AnewEvent {
     Crash(usize),
     /// The write is done, but not answered.
     SendUnanswered(usize),
-    /// It is not done: 400, 401, 403, 422, 429, 500, 503, no answer, or 404 or 409 for half a minute.
+    /// It is not done: 400, 401, 403, 422, 429, 500, 503.
     Deny(usize),
-    /// The pause after a failure ends.
+    /// It is not done: 404 or 409.
+    Overtake(usize),
+    /// The pauses after failures end.
     Retry(usize),
+    /// More time passes than a watch may be late.
+    WaitForWatch(usize),
     /// Its watches show the PVCs or the Pods.
     ShowClaims(usize),
     ShowPods(usize),
@@ -29,4 +33,23 @@ pub(super) enum AnewEvent {
     FinishSnapshot(usize),
     /// Users.
     User(AnewAction),
+}
+
+impl AnewEvent {
+    /// The controller that acts, or learns something.
+    pub(super) const fn process(self) -> Option<usize> {
+        match self {
+            Self::Decide(place)
+            | Self::Send(place)
+            | Self::Crash(place)
+            | Self::SendUnanswered(place)
+            | Self::Deny(place)
+            | Self::Overtake(place)
+            | Self::Retry(place)
+            | Self::WaitForWatch(place)
+            | Self::ShowClaims(place)
+            | Self::ShowPods(place) => Some(place),
+            _ => None,
+        }
+    }
 }

@@ -1,18 +1,23 @@
 //! The world: what may happen, the API server, other controllers and users.
 
 use super::objects::{
-    AnewAction, AnewClaim, AnewObjects, AnewPod, AnewProcess, AnewSnapshot, AnewStep, MOST, MOST_SNAPSHOTS, MadeFrom,
+    AnewAction, AnewClaim, AnewObjects, AnewPod, AnewSnapshot, AnewStep, MOST, MOST_SNAPSHOTS, MadeFrom,
 };
+use super::process::{AnewProcess, AnewProcesses, IndexedClaim, OfAnew};
 use super::scopes::AnewScope;
 use super::transition::AnewEvent;
 use crate::rollout::invariants::{
     AcceptedFacts, Broken, l8_no_second_away, s4_deletes_only_marked, s4_evicts_only_for_marked,
 };
+use crate::rollout::machine::WriteReply;
+
+/// The object has changed, or does not exist.
+pub(super) const OVERTAKEN: WriteReply<OfAnew> = WriteReply::Overtaken((), String::new());
 
 /// The most stagings.
 const STAGINGS: usize = 2;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AnewWorld {
     pub(super) replicas: usize,
     pub(super) objects: AnewObjects,
@@ -35,7 +40,7 @@ pub(super) struct AnewWorld {
     /// The policy is called for new PVCs.
     pub(super) is_policy_called: bool,
     pub(super) is_complete: bool,
-    pub(super) processes: [Option<AnewProcess>; 2],
+    pub(super) processes: AnewProcesses,
     /// The replicas that are away because of us.
     pub(super) away: [bool; MOST],
     /// How many hours have passed, and by how many the clock of the controllers is ahead.
@@ -71,11 +76,7 @@ impl AnewWorld {
                 is_terminating: false,
             });
         }
-        let process = AnewProcess {
-            seen: objects,
-            step: None,
-            is_denied: false,
-        };
+        let process = AnewProcess::started(objects);
         Self {
             replicas: scope.replicas,
             objects,
@@ -92,7 +93,7 @@ impl AnewWorld {
             is_budget_used: false,
             is_policy_called: true,
             is_complete: false,
-            processes: [Some(process), (scope.processes > 1).then_some(process)],
+            processes: AnewProcesses([Some(process.clone()), (scope.processes > 1).then_some(process)]),
             away: [false; MOST],
             hours: 0,
             ahead: u8::from(scope.is_clock_ahead),
@@ -199,13 +200,9 @@ impl AnewWorld {
         }
     }
 
-    pub(super) fn process(&mut self, place: usize) -> &mut AnewProcess {
-        let nothing = AnewProcess {
-            seen: self.objects,
-            step: None,
-            is_denied: false,
-        };
-        self.processes[place].get_or_insert(nothing)
+    /// The next request of a controller.
+    pub(super) fn sending(&self, place: usize) -> Option<AnewStep> {
+        self.processes.0[place].as_ref()?.sending()
     }
 
     /// Replicas that were away because of us and are there again.
@@ -223,7 +220,7 @@ impl AnewWorld {
     }
 
     /// The API server answers a write of ours.
-    pub(super) fn accept(&mut self, step: AnewStep) -> Result<(), Broken> {
+    pub(super) fn accept(&mut self, step: AnewStep) -> Result<WriteReply<OfAnew>, Broken> {
         let is = |claim: &Option<AnewClaim>, number, version| {
             claim.is_some_and(|claim| (claim.number, claim.version) == (number, version))
         };
@@ -234,50 +231,64 @@ impl AnewWorld {
             }
             AnewStep::Apply(index, number, version, staging) if is(&self.objects.claims[index], number, version) => {
                 let from = MadeFrom::Desired(staging);
-                change(&mut self.objects.claims[index], |claim| claim.from = from);
+                return Ok(self.stored(index, |claim| claim.from = from));
             }
             AnewStep::Mark(index, number, version, staging) if is(&self.objects.claims[index], number, version) => {
-                change(&mut self.objects.claims[index], |claim| claim.mark = Some(staging));
+                return Ok(self.stored(index, |claim| claim.mark = Some(staging)));
             }
             AnewStep::Unmark(index, number, version) if is(&self.objects.claims[index], number, version) => {
-                change(&mut self.objects.claims[index], |claim| claim.mark = None);
+                return Ok(self.stored(index, |claim| claim.mark = None));
             }
             AnewStep::Delete(index, number, version, staging) if is(&self.objects.claims[index], number, version) => {
                 s4_deletes_only_marked(self.facts(index, Some(staging)))?;
                 l8_no_second_away(&self.away, index)?;
                 self.away[index] = true;
                 self.terminate(index);
+                // The shell takes a PVC that is gone for one that has changed.
+                let left = self.objects.claims[index].map(|claim| IndexedClaim { index, claim });
+                return Ok(left.map_or(OVERTAKEN, |left| WriteReply::Done(Some(left))));
             }
             AnewStep::Evict(index, uid, staging) => {
-                let is_there = self.objects.pods[index].is_some_and(|pod| pod.uid == uid && !pod.is_terminating);
-                if is_there && !self.is_budget_used {
-                    // Whose PVC it is may have changed since the decision: an eviction has no precondition on it.
-                    s4_evicts_only_for_marked(AcceptedFacts {
-                        is_ours: true,
-                        ..self.facts(index, Some(staging))
-                    })?;
-                    l8_no_second_away(&self.away, index)?;
-                    self.away[index] = true;
-                    self.end_pod(index);
+                if self.objects.pods[index].is_none_or(|pod| pod.uid != uid || pod.is_terminating) {
+                    return Ok(OVERTAKEN);
                 }
+                if self.is_budget_used {
+                    return Ok(WriteReply::Unsure(String::new()));
+                }
+                // Whose PVC it is may have changed since the decision: an eviction has no precondition on it.
+                s4_evicts_only_for_marked(AcceptedFacts {
+                    is_ours: true,
+                    ..self.facts(index, Some(staging))
+                })?;
+                l8_no_second_away(&self.away, index)?;
+                self.away[index] = true;
+                self.end_pod(index);
             }
             AnewStep::Snapshot(name, class) => {
                 let is_known = self.snapshots.iter().flatten().any(|one| one.name == name);
                 let place = self.snapshots.iter().position(Option::is_none);
-                if let Some(place) = place.filter(|_| !is_known) {
-                    self.uids += 1;
-                    self.snapshots[place] = Some(AnewSnapshot {
-                        name,
-                        class,
-                        taken: self.stamp(),
-                        is_ready: false,
-                    });
-                }
+                let Some(place) = place.filter(|_| !is_known) else {
+                    return Ok(OVERTAKEN);
+                };
+                self.uids += 1;
+                self.snapshots[place] = Some(AnewSnapshot {
+                    name,
+                    class,
+                    taken: self.stamp(),
+                    is_ready: false,
+                });
             }
             AnewStep::Complete if self.staging.is_some() => self.is_complete = true,
-            _ => {}
+            _ => return Ok(OVERTAKEN),
         }
-        Ok(())
+        Ok(WriteReply::Done(None))
+    }
+
+    /// Changes a PVC; the reply shows it.
+    fn stored(&mut self, index: usize, how: impl FnOnce(&mut AnewClaim)) -> WriteReply<OfAnew> {
+        change(&mut self.objects.claims[index], how);
+        let claim = self.objects.claims[index];
+        WriteReply::Done(claim.map(|claim| IndexedClaim { index, claim }))
     }
 
     /// `kubernetes.io/pvc-protection` keeps a PVC while a Pod uses it.
