@@ -11,7 +11,7 @@ use crate::world::installation::Controller;
 use crate::world::{Cluster, Options, Usage, World};
 
 /// The most memory of an idle controller, in MB.
-const MOST_MB: f64 = 60.0;
+const MOST_MB: f64 = 54.0;
 
 /// 10,000 idle StatefulSets, half of them with complete rollouts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
