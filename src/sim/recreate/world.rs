@@ -244,7 +244,7 @@ impl AnewWorld {
                 l8_no_second_away(&self.away, index)?;
                 self.away[index] = true;
                 self.terminate(index);
-                // The shell takes a PVC that is gone for one that has changed.
+                // The shell takes a PVC that does not exist any more for one that has changed.
                 let left = self.objects.claims[index].map(|claim| IndexedClaim { index, claim });
                 return Ok(left.map_or(OVERTAKEN, |left| WriteReply::Done(Some(left))));
             }
