@@ -12,11 +12,11 @@ fn settled_memory_with_anything_else_stays_whole() {
         ("a ClaimRollout", |memory| memory.rollout = Some(("a", "9"))),
         ("when it was written", |memory| memory.reported_at = Some(5)),
         ("PVCs without room in it", |memory| {
-            drop(memory.unlisted.insert(String::new(), Default::default()))
+            memory.unlisted.insert(String::new(), Default::default());
         }),
         ("a completion", |memory| memory.ended = Some(("9".to_owned(), 5))),
         ("PVCs that were modified", |memory| {
-            drop(memory.modified.insert("a".to_owned(), vec![5]))
+            memory.modified.insert("a".to_owned(), vec![5]);
         }),
         ("an undone write", |memory| memory.undone = failed()),
         ("a denied write", |memory| memory.write_denied = failed()),

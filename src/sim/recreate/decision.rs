@@ -2,6 +2,7 @@
 
 use super::bugs::AnewBug;
 use super::objects::{AnewObjects, AnewSnapshot, AnewStep, MOST_SNAPSHOTS};
+use super::process::KnownFaults;
 use super::views::{class_text, desired, index_of, number_of, read, set, snapshot_name, staging, uid};
 use super::world::AnewWorld;
 use crate::api::Settings;
@@ -35,16 +36,6 @@ pub(super) struct AnewDecisions {
 pub(super) struct AnewDecision {
     pub(super) facts: Arc<[PlanFacts]>,
     pub(super) steps: Arc<[AnewStep]>,
-}
-
-/// The writes that failed, each with whether its pause goes on.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct KnownFaults {
-    pub(super) of_set: Option<bool>,
-    pub(super) of_pod: Option<bool>,
-    pub(super) of_step: Option<bool>,
-    /// Denied applies: the index and the number of the PVC, and the staging.
-    pub(super) denied: Vec<(usize, u8, u8, bool)>,
 }
 
 /// Everything that a decision reads.
@@ -218,23 +209,6 @@ impl AnewDecisions {
                 read(world, &world.objects, snapshot);
                 snapshot.recreate.live = Some(Ok(()));
             }
-        }
-    }
-}
-
-impl KnownFaults {
-    /// The same after the pauses.
-    fn retried(&self) -> Self {
-        let [of_set, of_pod, of_step] = [self.of_set, self.of_pod, self.of_step].map(|fault| fault.map(|_| false));
-        let denied = self
-            .denied
-            .iter()
-            .map(|(index, number, of, _)| (*index, *number, *of, false));
-        Self {
-            of_set,
-            of_pod,
-            of_step,
-            denied: denied.collect(),
         }
     }
 }

@@ -7,7 +7,7 @@
 //! | file | contains |
 //! |---|---|
 //! | `objects`, `world`, `event` | objects; the API server, other controllers and users, and the guarantees |
-//! | `process` | a controller: the machine and the memory of the product, with a view that may be old |
+//! | `process`, `reconcile` | a controller: the memory and the machine of the product, with a view that may be old |
 //! | `decision`, `views` | calls of the real decision |
 //! | `scopes` | what may happen in each scope |
 //! | `search` | all states |
@@ -18,6 +18,7 @@ mod decision;
 mod event;
 mod objects;
 mod process;
+mod reconcile;
 mod scopes;
 mod search;
 mod transition;

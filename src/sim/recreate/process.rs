@@ -1,18 +1,13 @@
-//! A controller of ours: the machine and the memory of the product, about the objects of the model.
+//! A controller of ours: what it has seen, and the memory and the machine of the product, about the objects of the model.
 
 use std::hash::{BuildHasher as _, Hash, Hasher};
 use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use super::decision::{AnewDecisions, KnownFaults};
 use super::objects::{AnewClaim, AnewObjects, AnewStep, MadeFrom};
-use super::world::AnewWorld;
 use crate::api::Seconds;
-use crate::rollout::invariants::Broken;
-use crate::rollout::machine::{
-    AttemptedWrite, Kinds, Machine, ReconcileEnd, ReportWrite, RetriedWrite, RolloutTask, SetMemory, WriteReply,
-};
+use crate::rollout::machine::{Kinds, Machine, RetriedWrite, SetMemory};
 
 /// The objects of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,8 +65,8 @@ impl Kinds for OfAnew {
 pub(super) struct AnewProcess {
     /// What its watches have shown.
     pub(super) seen: AnewObjects,
-    memory: Arc<SetMemory<OfAnew>>,
-    reconcile: Option<AnewReconcile>,
+    pub(super) memory: Arc<SetMemory<OfAnew>>,
+    pub(super) reconcile: Option<AnewReconcile>,
 }
 
 /// Our controllers. Two states are the same if they differ only in which controller is which.
@@ -86,14 +81,24 @@ impl Hash for AnewProcesses {
     }
 }
 
+/// The writes that failed, each with whether its pause goes on.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct KnownFaults {
+    pub(super) of_set: Option<bool>,
+    pub(super) of_pod: Option<bool>,
+    pub(super) of_step: Option<bool>,
+    /// Denied applies: the index and the number of the PVC, and the staging.
+    pub(super) denied: Vec<(usize, u8, u8, bool)>,
+}
+
 /// A reconcile in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct AnewReconcile {
-    machine: Machine<()>,
+pub(super) struct AnewReconcile {
+    pub(super) machine: Machine<()>,
     /// The writes of the last decision.
-    steps: Arc<[AnewStep]>,
+    pub(super) steps: Arc<[AnewStep]>,
     /// The next request.
-    sending: Option<AnewStep>,
+    pub(super) sending: Option<AnewStep>,
 }
 
 impl AnewProcess {
@@ -111,98 +116,8 @@ impl AnewProcess {
         self.reconcile.as_ref()?.sending
     }
 
-    /// Starts a reconcile.
-    pub(super) fn begin(&mut self, world: &AnewWorld, decisions: &mut AnewDecisions) -> Result<(), Broken> {
-        self.reconcile = Some(AnewReconcile::default());
-        self.proceed(world, decisions)
-    }
-
-    /// The reply to the request arrives, or none.
-    pub(super) fn replied(
-        &mut self,
-        (step, reply): (AnewStep, WriteReply<OfAnew>),
-        world: &AnewWorld,
-        decisions: &mut AnewDecisions,
-    ) -> Result<(), Broken> {
-        let now = world.now().into();
-        let of;
-        let attempt = match &step {
-            AnewStep::SeenAt(..) | AnewStep::Complete => AttemptedWrite::Set(step),
-            AnewStep::Evict(..) => AttemptedWrite::Evict(step),
-            AnewStep::Apply(index, number, version, label) => {
-                of = (*index, *number);
-                AttemptedWrite::Apply {
-                    uid: &of,
-                    version,
-                    label,
-                    write: step,
-                }
-            }
-            AnewStep::Mark(index, number, ..)
-            | AnewStep::Unmark(index, number, _)
-            | AnewStep::Delete(index, number, ..)
-            | AnewStep::Snapshot((index, number, ..), _) => {
-                of = (*index, *number);
-                AttemptedWrite::Step {
-                    write: step,
-                    of: &of,
-                    failed: "failed".to_owned(),
-                }
-            }
-        };
-        let memory = Arc::make_mut(&mut self.memory);
-        let outcome = memory.answered(&attempt, reply, now);
-        simplify(memory);
-        self.forget_past_writes(world);
-        if let Some(reconcile) = &mut self.reconcile {
-            reconcile.machine.answered(outcome.map_err(|_| ()));
-        }
-        self.proceed(world, decisions)
-    }
-
-    /// Does what the machine returns, until a request is to be sent or the reconcile has ended.
-    fn proceed(&mut self, world: &AnewWorld, decisions: &mut AnewDecisions) -> Result<(), Broken> {
-        let now = world.now().into();
-        let Some(mut reconcile) = self.reconcile.take() else {
-            return Ok(());
-        };
-        let mut answered = Vec::new().into_iter();
-        loop {
-            match reconcile.machine.next(&*self.memory, now, false) {
-                RolloutTask::Decide => {
-                    let (seen, faults) = self.overlaid(now);
-                    let decision = decisions.decide(world, &seen, faults)?;
-                    reconcile.steps = Arc::clone(&decision.steps);
-                    answered = decision.facts.to_vec().into_iter();
-                    reconcile.machine.decided(answered.next().unwrap_or_default());
-                }
-                // The API server answers at once.
-                RolloutTask::Ask | RolloutTask::ReadQuotas => {
-                    reconcile.machine.decided(answered.next().unwrap_or_default());
-                }
-                RolloutTask::Write(place) => {
-                    reconcile.sending = reconcile.steps.get(place).copied();
-                    reconcile.machine = reconcile.machine.uncounted();
-                    self.reconcile = Some(reconcile);
-                    return Ok(());
-                }
-                RolloutTask::Report => {
-                    let memory = Arc::make_mut(&mut self.memory);
-                    reconcile.machine.reported(memory, Ok(ReportWrite::Something));
-                }
-                RolloutTask::ReadEvents => reconcile.machine.read_events(false),
-                RolloutTask::End(end) => {
-                    if matches!(end, ReconcileEnd::Rests { settles: true, .. }) {
-                        self.memory = Arc::default();
-                    }
-                    return Ok(());
-                }
-            }
-        }
-    }
-
     /// What its watches have shown, with the replies that they do not show yet; and the writes that failed.
-    fn overlaid(&mut self, now: Seconds) -> (AnewObjects, KnownFaults) {
+    pub(super) fn overlaid(&mut self, now: Seconds) -> (AnewObjects, KnownFaults) {
         let mut objects = self.seen;
         let indexed = objects.claims.iter().enumerate();
         let claims = indexed.filter_map(|(index, claim)| {
@@ -233,26 +148,6 @@ impl AnewProcess {
             denied: denied.collect(),
         };
         (objects, faults)
-    }
-
-    /// Forgets the writes that can never be decided again: their objects have changed, as the controller knows.
-    fn forget_past_writes(&mut self, world: &AnewWorld) {
-        let seen = self.overlaid(world.now().into()).0;
-        let is_shown = |index: usize, number: u8, version: u8| {
-            let claims = [seen.claims[index], world.objects.claims[index]].into_iter().flatten();
-            claims
-                .into_iter()
-                .any(|claim| (claim.number, claim.version) == (number, version))
-        };
-        let memory = Arc::make_mut(&mut self.memory);
-        memory.overtaken.retain(|_, (write, _)| match *write {
-            AnewStep::Apply(index, number, version, _)
-            | AnewStep::Mark(index, number, version, _)
-            | AnewStep::Unmark(index, number, version)
-            | AnewStep::Delete(index, number, version, _) => is_shown(index, number, version),
-            AnewStep::Snapshot(name, _) => world.snapshots.iter().flatten().all(|one| one.name != name),
-            _ => true,
-        });
     }
 
     /// True iff a write that failed is tried again later.
@@ -292,8 +187,25 @@ impl AnewProcess {
     }
 }
 
+impl KnownFaults {
+    /// The same after the pauses.
+    pub(super) fn retried(&self) -> Self {
+        let [of_set, of_pod, of_step] = [self.of_set, self.of_pod, self.of_step].map(|fault| fault.map(|_| false));
+        let denied = self
+            .denied
+            .iter()
+            .map(|(index, number, of, _)| (*index, *number, *of, false));
+        Self {
+            of_set,
+            of_pod,
+            of_step,
+            denied: denied.collect(),
+        }
+    }
+}
+
 /// Drops what does not matter: the numbers of failures. A controller may reconcile at any time.
-fn simplify(memory: &mut SetMemory<OfAnew>) {
+pub(super) fn simplify(memory: &mut SetMemory<OfAnew>) {
     let faults = [
         &mut memory.undone,
         &mut memory.write_denied,
