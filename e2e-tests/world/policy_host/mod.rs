@@ -251,7 +251,7 @@ pub(crate) fn run(module: &Module, payload: &[u8], capabilities: Capabilities) -
         .map_err(|error| error.to_string())
 }
 
-/// The shipped policy.
+/// The shipped policy, for tests that are not about time.
 pub(crate) fn policy() -> Module {
-    Runtime::new().expect("a runtime").load_policy().expect("a policy")
+    shared_policy().expect("a policy")
 }
