@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::world::policy_host::{KubeApi, PolicyHost, Shipped, policy};
+use crate::world::policy_host::{KubeApi, PolicyHost, Shipped, shared_policy};
 use crate::world::web::Web;
 use crate::world::{Cluster, EXPANDABLE, Options, until, words};
 use table::TABLE;
@@ -102,7 +102,7 @@ async fn policies_get_only_requests_that_concern_them() -> anyhow::Result<()> {
     ];
     let mut policies = Vec::new();
     for one in &shipped {
-        policies.push(one.policy(&policy())?);
+        policies.push(one.policy(&shared_policy()?)?);
     }
     let host = PolicyHost::start(policies, Arc::new(KubeApi::new(client.clone()))).await?;
     make(&cluster).await?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::world::policy_host::{
-    Api, Capabilities, GetResource, Module, NoApi, Policy, PolicyHost, Resource, Runtime, Subject, policy, run,
+    Api, Capabilities, GetResource, Module, NoApi, Policy, PolicyHost, Resource, Runtime, Subject, run, shared_policy,
 };
 
 /// Increments a digit in its memory, and returns it.
@@ -166,7 +166,7 @@ fn question_to_the_cache_is_an_error() {
 
 #[tokio::test]
 async fn invalid_settings_keep_the_host_from_starting() {
-    let policy = Policy::new("sets", &policy(), json!({"mode": "Sideways"}));
+    let policy = Policy::new("sets", &shared_policy().expect("a policy"), json!({"mode": "Sideways"}));
     let error = PolicyHost::start(vec![policy], Arc::new(NoApi))
         .await
         .err()

@@ -15,7 +15,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::world::installation::binary;
-use crate::world::policy_host::{Capabilities, Module, policy, run};
+use crate::world::policy_host::{Capabilities, Module, run, shared_policy};
 use crate::world::recorded::Recorded;
 use crate::world::reviews_stored::{Entry, Response, Stored};
 use crate::world::sdk;
@@ -145,7 +145,7 @@ fn unlike(module: &Module, fixture: &Fixture) -> Option<String> {
 
 #[test]
 fn every_review_answered_as_expected_by_wasm_and_native_code() -> anyhow::Result<()> {
-    let module = policy();
+    let module = shared_policy()?;
     let fixtures = fixtures()?;
     ensure!(fixtures.len() >= 20, "only {} reviews", fixtures.len());
     let update = std::env::var_os("UPDATE_EXPECTED").is_some();

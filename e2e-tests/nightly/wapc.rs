@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::reviews::fixtures;
-use crate::world::policy_host::{Capabilities, HostCall, Module, policy, policy_file};
+use crate::world::policy_host::{Capabilities, HostCall, Module, policy_file, shared_policy};
 use crate::world::repository::root;
 
 /// A call of the guest.
@@ -83,7 +83,7 @@ impl Call {
 
 /// All operations of the policy, with every recorded review and its settings.
 fn calls() -> anyhow::Result<Vec<Call>> {
-    let module = policy();
+    let module = shared_policy()?;
     let mut calls = vec![Call::new("", &module, "protocol_version", b"", Capabilities::none())?];
     for fixture in fixtures()? {
         let name = &*fixture.sentence;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::world::generated::choices::Choices;
 use crate::world::number;
-use crate::world::policy_host::policy;
+use crate::world::policy_host::shared_policy;
 use crate::world::policy_host::{Capabilities, Module, run};
 use crate::world::sdk;
 
@@ -50,7 +50,7 @@ pub(crate) fn ask_both(
     let first = number("SEED")?.unwrap_or(20_260_101);
     let seeds = number(count.0)?.unwrap_or(count.1);
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let (module, question) = (policy(), &question);
+    let (module, question) = (shared_policy()?, &question);
     let one = move |module: &Module, seed: u64| {
         let question = question(&mut Random(seed));
         let (payload, origin) = (question.payload.clone(), question.origin.clone());

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::Cluster;
 use crate::world::installation::api_of_policy_server;
-use crate::world::policy_host::policy;
+use crate::world::policy_host::shared_policy;
 use crate::world::policy_host::{PolicyHost, Registration, Shipped};
 
 /// The label of a namespace that selects the policy.
@@ -35,7 +35,7 @@ fn settings(shrink: &str) -> Value {
 impl PolicyModes {
     /// Serves the policy and waits until the API server calls it.
     pub(super) async fn open(cluster: &Cluster, client: &kube::Client) -> anyhow::Result<Self> {
-        let module = policy();
+        let module = shared_policy()?;
         let (mut policies, mut registrations) = (Vec::new(), Vec::new());
         for (mode, shrink) in [(PolicyMode::Deny, "Deny"), (PolicyMode::Recover, "Recover")] {
             for shipped in [Shipped::claims()?, Shipped::sets()?] {

@@ -250,8 +250,3 @@ pub(crate) fn run(module: &Module, payload: &[u8], capabilities: Capabilities) -
         .call("validate", payload, Arc::new(capabilities))
         .map_err(|error| error.to_string())
 }
-
-/// The shipped policy, for tests that are not about time.
-pub(crate) fn policy() -> Module {
-    shared_policy().expect("a policy")
-}
