@@ -171,13 +171,22 @@ impl<K: Kinds> SetMemory<K> {
         }
         if is_new {
             self.retry = Retry::Begun;
-            self.retry_now(|_, _| true);
-            let faults = [&mut self.undone, &mut self.write_denied, &mut self.not_evicted];
-            let faults = faults.into_iter().chain([&mut self.not_recreated]);
-            faults.flatten().for_each(RetriedWrite::retry_now);
-            self.quotas = None;
+            self.end_pauses();
         }
         is_new
+    }
+
+    /// Ends all pauses after failures.
+    pub(crate) fn end_pauses(&mut self) {
+        self.retry_now(|_, _| true);
+        self.failed_writes().for_each(RetriedWrite::retry_now);
+        self.quotas = None;
+    }
+
+    /// The writes that failed, but for those of PVCs.
+    pub(crate) fn failed_writes(&mut self) -> impl Iterator<Item = &mut RetriedWrite> {
+        let faults = [&mut self.undone, &mut self.write_denied, &mut self.not_evicted];
+        faults.into_iter().chain([&mut self.not_recreated]).flatten()
     }
 
     /// Notes that a request to try again, if there is one, is reported.

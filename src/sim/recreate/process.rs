@@ -116,10 +116,10 @@ impl AnewProcess {
         self.reconcile.as_ref()?.sending
     }
 
-    /// What its watches have shown, with the replies that they do not show yet; and the writes that failed.
-    pub(super) fn overlaid(&mut self, now: Seconds) -> (AnewObjects, KnownFaults) {
-        let mut objects = self.seen;
-        let indexed = objects.claims.iter().enumerate();
+    /// Adds the replies that its watches do not show yet to what they have shown. A watch shows all PVCs at once, and never
+    /// older ones: with its replies, a view is a view.
+    pub(super) fn merge_replies(&mut self, now: Seconds) {
+        let indexed = self.seen.claims.iter().enumerate();
         let claims = indexed.filter_map(|(index, claim)| {
             Some(IndexedClaim {
                 index,
@@ -129,38 +129,33 @@ impl AnewProcess {
         let mut claims: Vec<IndexedClaim> = claims.collect();
         let memory = Arc::make_mut(&mut self.memory);
         memory.overlay(claims.iter_mut(), now);
+        memory.written.clear();
         simplify(memory);
         for IndexedClaim { index, claim } in claims {
-            objects.claims[index] = Some(claim);
+            self.seen.claims[index] = Some(claim);
         }
-        // A watch shows all PVCs at once, and never older ones: with its replies, a view is a view.
-        self.seen = objects;
-        memory.written.clear();
+    }
+
+    /// The writes that failed.
+    pub(super) fn faults(&self) -> KnownFaults {
+        let memory = &*self.memory;
         let waits = |fault: &Option<RetriedWrite>| fault.as_ref().map(|fault| fault.last != 0);
         let denied = memory
             .denials
             .iter()
             .map(|((index, number), denial)| (*index, *number, denial.label, denial.last != 0));
-        let faults = KnownFaults {
+        KnownFaults {
             of_set: waits(&memory.write_denied),
             of_pod: waits(&memory.not_evicted),
             of_step: waits(&memory.not_recreated),
             denied: denied.collect(),
-        };
-        (objects, faults)
+        }
     }
 
     /// True iff a write that failed is tried again later.
     pub(super) fn waits(&self) -> bool {
-        let SetMemory {
-            write_denied,
-            not_evicted,
-            not_recreated,
-            denials,
-            ..
-        } = &*self.memory;
-        let mut faults = [write_denied, not_evicted, not_recreated].into_iter().flatten();
-        faults.any(|fault| fault.last != 0) || denials.values().any(|denial| denial.last != 0)
+        let faults = self.faults();
+        faults.retried() != faults
     }
 
     /// True iff a write was answered, and would count as denied if it were overtaken for a while.
@@ -170,14 +165,7 @@ impl AnewProcess {
 
     /// The pauses after failures end.
     pub(super) fn retry(&mut self) {
-        let memory = Arc::make_mut(&mut self.memory);
-        memory.retry_now(|_, _| true);
-        let faults = [
-            &mut memory.write_denied,
-            &mut memory.not_evicted,
-            &mut memory.not_recreated,
-        ];
-        faults.into_iter().flatten().for_each(RetriedWrite::retry_now);
+        Arc::make_mut(&mut self.memory).end_pauses();
     }
 
     /// More time passes than a watch may be late.
@@ -206,13 +194,7 @@ impl KnownFaults {
 
 /// Drops what does not matter: the numbers of failures. A controller may reconcile at any time.
 pub(super) fn simplify(memory: &mut SetMemory<OfAnew>) {
-    let faults = [
-        &mut memory.undone,
-        &mut memory.write_denied,
-        &mut memory.not_evicted,
-        &mut memory.not_recreated,
-    ];
-    for fault in faults.into_iter().flatten() {
+    for fault in memory.failed_writes() {
         (fault.attempts, fault.what) = (1, "failed: no".to_owned());
     }
     memory.denials.values_mut().for_each(|denial| denial.attempts = 1);

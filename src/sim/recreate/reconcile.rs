@@ -70,8 +70,8 @@ impl AnewProcess {
         loop {
             match reconcile.machine.next(&*self.memory, now, false) {
                 RolloutTask::Decide => {
-                    let (seen, faults) = self.overlaid(now);
-                    let decision = decisions.decide(world, &seen, faults)?;
+                    self.merge_replies(now);
+                    let decision = decisions.decide(world, &self.seen, self.faults())?;
                     reconcile.steps = Arc::clone(&decision.steps);
                     facts = decision.facts.iter().rev().copied().collect();
                     reconcile.machine.decided(facts.pop().unwrap_or_default());
@@ -103,12 +103,11 @@ impl AnewProcess {
 
     /// Forgets the writes that can never be decided again: their objects have changed, as the controller knows.
     fn forget_past_writes(&mut self, world: &AnewWorld) {
-        let seen = self.overlaid(world.now().into()).0;
+        self.merge_replies(world.now().into());
+        let seen = self.seen;
         let is_shown = |index: usize, number: u8, version: u8| {
-            let claims = [seen.claims[index], world.objects.claims[index]].into_iter().flatten();
-            claims
-                .into_iter()
-                .any(|claim| (claim.number, claim.version) == (number, version))
+            let mut claims = [seen.claims[index], world.objects.claims[index]].into_iter().flatten();
+            claims.any(|claim| (claim.number, claim.version) == (number, version))
         };
         let memory = Arc::make_mut(&mut self.memory);
         memory.overtaken.retain(|_, (write, _)| match *write {
