@@ -45,7 +45,7 @@ impl StateCounts {
 }
 
 /// What is counted of one rollout.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct CountedRollout {
     /// None if the reason is unknown.
     state: Option<ReadyReason>,

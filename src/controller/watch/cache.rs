@@ -43,25 +43,23 @@ impl WatchCache {
 
     /// The ClaimRollout of the set. That of a set of the other kind with its name is none.
     pub(crate) fn report_of(&self, set: &SlimSet) -> Option<Arc<ClaimRollout>> {
-        self.named(set).filter(|seen| !self.is_of_other(set, seen))
+        let other = self.namesake(set);
+        self.named(set)
+            .filter(|seen| other.is_none_or(|other| !is_about(seen, &other)))
     }
 
     /// True iff the ClaimRollout with the name of the set is that of a set of the other kind, or will be.
     pub(crate) fn is_report_of_other(&self, set: &SlimSet) -> bool {
-        self.namesake(set).is_some_and(|other| other.is_managed())
-            || self.named(set).is_some_and(|seen| self.is_of_other(set, &seen))
+        self.namesake(set).is_some_and(|other| {
+            let is_of_other = |seen: Arc<ClaimRollout>| is_about(&seen, &other);
+            other.is_managed() || self.named(set).is_some_and(is_of_other)
+        })
     }
 
     /// The ClaimRollout with the name of the set.
     fn named(&self, set: &SlimSet) -> Option<Arc<ClaimRollout>> {
         let at = ObjectRef::new(&set.name_any()).within(&set.namespace().unwrap_or_default());
         self.rollouts.get(&at)?.read().map(Arc::new)
-    }
-
-    /// True iff the ClaimRollout is about an existing set of the other kind.
-    fn is_of_other(&self, set: &SlimSet, report: &ClaimRollout) -> bool {
-        self.namesake(set)
-            .is_some_and(|other| other.uid().as_ref() == Some(&report.spec.set_ref.uid))
     }
 
     /// The watch on the PVCs and Pods of the set.
@@ -114,6 +112,11 @@ impl WatchCache {
         });
         found.collect()
     }
+}
+
+/// True iff the ClaimRollout is about this set.
+fn is_about(report: &ClaimRollout, set: &SlimSet) -> bool {
+    set.uid().as_ref() == Some(&report.spec.set_ref.uid)
 }
 
 #[cfg(test)]
