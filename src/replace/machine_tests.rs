@@ -340,32 +340,47 @@ fn set_that_is_created_reports_for_how_long_it_was_absent() {
     assert_eq!(absent, Some(9));
 }
 
-/// Without the guard, a user may delete the old set in foreground when its journal is complete. The journal is deleted
-/// then, as after a replacement.
+/// The journal is deleted when a replacement has ended, and also when its user deletes the old set: without the guard in
+/// foreground, with a complete journal. Only another set than that of a journal that was complete is the new one.
 #[test]
-fn set_that_its_user_deleted_is_not_reported_as_replaced() {
-    let settings = Settings::default();
-    let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
-    let deleted = |finalizers: &[&str]| {
+fn set_is_reported_as_replaced_if_another_exists() {
+    let deleted = |uid: &str, finalizers: &[&str]| {
         let mut object = set(7).object().clone();
+        object["metadata"]["uid"] = uid.into();
         object["metadata"]["deletionTimestamp"] = "2026-01-01T01:00:00Z".into();
         object["metadata"]["finalizers"] = json!(finalizers);
         LiveSet::new(object)
     };
-    machine.observed(SetObjects {
-        set: Some(deleted(&[FINALIZER, "foregroundDeletion"])),
-        ..absent()
-    });
-    for (name, reply) in [
-        ("DeleteJournal", Reply::Nothing),
-        ("Unmark", Reply::Set(deleted(&["foregroundDeletion"]))),
+    let released = || absent().journal.expect("a journal");
+    let prepared = Journal::prepare(&set(7), None, 0).expect("a staged change");
+    for (row, uid, journal, expected) in [
+        ("its user deletes the old one", "set-uid", released(), "Nothing"),
+        (
+            "another process created the new one",
+            "new",
+            released().created(),
+            "Replaced",
+        ),
+        ("its user created another one", "new", prepared, "Nothing"),
     ] {
-        let ReplaceTask::Write(step) = machine.next(0, false) else {
-            panic!("{name}: no step");
-        };
-        assert_eq!(step.name(), name);
-        machine.executes(&step);
-        machine.answered(&step, WriteAnswer::Done(reply), 0);
+        let settings = Settings::default();
+        let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
+        machine.observed(SetObjects {
+            set: Some(deleted(uid, &[FINALIZER, "foregroundDeletion"])),
+            journal: Some(journal),
+            ..absent()
+        });
+        for (name, reply) in [
+            ("DeleteJournal", Reply::Nothing),
+            ("Unmark", Reply::Set(deleted(uid, &["foregroundDeletion"]))),
+        ] {
+            let ReplaceTask::Write(step) = machine.next(0, false) else {
+                panic!("{row}: {name} is not a step");
+            };
+            assert_eq!(step.name(), name, "{row}");
+            machine.executes(&step);
+            machine.answered(&step, WriteAnswer::Done(reply), 0);
+        }
+        assert_eq!(task(&mut machine, 0), expected, "{row}");
     }
-    assert_eq!(task(&mut machine, 0), "Nothing");
 }

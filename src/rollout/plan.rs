@@ -141,8 +141,8 @@ fn roll_out(snapshot: &Snapshot, target: &Target<'_>) -> Plan {
     }
     // One Pod at a time, whatever the reason.
     let evict = || restart::evict(snapshot, replicas).map(Action::Evict);
-    let may_evict = recreation.action.is_none() && !recreation.is_busy;
-    actions.extend(recreation.action.clone().or_else(|| may_evict.then(evict).flatten()));
+    let evicts = || (!recreation.is_busy).then(evict).flatten();
+    actions.extend(recreation.action.clone().or_else(evicts));
     let progress = progress::assemble(&overview, advance);
     actions.extend(
         events::changes(snapshot, target, &all, &progress)

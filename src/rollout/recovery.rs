@@ -50,7 +50,7 @@ fn by_templates(snapshot: &Snapshot, template: &ClaimTemplate, replicas: &[Repli
     let claims = replicas.iter().flat_map(|replica| &replica.claims);
     let claims = claims.filter(|claim| claim.template.name == template.name);
     let size = smallest(template, live, claims.filter_map(|claim| claim.claim));
-    Some(match size.filter(|size| live < *size && *size < most) {
+    Some(match size.filter(|size| *size < most) {
         Some(size) => format!(
             "stage {} with at least {size} and less than {most}, or withdraw the change",
             template.name
@@ -60,8 +60,8 @@ fn by_templates(snapshot: &Snapshot, template: &ClaimTemplate, replicas: &[Repli
     })
 }
 
-/// The smallest size that the policy accepts: not below the live template, and above the capacity of each claim that
-/// requests more than it has. `None` if that is not known.
+/// The smallest size that the policy accepts: above the capacity of each claim that requests more than it has and could
+/// not follow the live template, and so above the live template. `None` if that is not known.
 fn smallest<'c>(template: &ClaimTemplate, live: Quantity, claims: impl Iterator<Item = &'c Claim>) -> Option<Quantity> {
     let lowest = ClaimTemplate {
         storage: Some(live),
@@ -69,7 +69,7 @@ fn smallest<'c>(template: &ClaimTemplate, live: Quantity, claims: impl Iterator<
     };
     let grows = claims.filter(|claim| claim.capacity < Some(claim.request));
     let above = grows.filter(|claim| recoverable(&lowest, claim).is_some());
-    above.filter_map(least_request).max().map(|least| least.max(live))
+    above.filter_map(least_request).max()
 }
 
 #[cfg(test)]
@@ -127,7 +127,7 @@ mod tests {
     const WITHDRAW: Option<&str> = Some("withdraw the change");
     const BY_HAND: Option<&str> = Some("withdraw the change, and let the PVC request at least 1025Mi");
 
-    const ROWS: [Row; 14] = [
+    const ROWS: [Row; 15] = [
         ("the least above its capacity", |_| {}, LEAST),
         (
             "above the largest of those that request more",
@@ -149,6 +149,14 @@ mod tests {
                 (claim.request, claim.capacity) = (gi(1024), Some(gi(1024)));
             },
             LEAST,
+        ),
+        (
+            "another has more than was staged, and requests still more",
+            |web| {
+                let claim = web.claim("data-web-1");
+                (claim.request, claim.capacity) = (gi(3072), Some(gi(2048)));
+            },
+            WITHDRAW,
         ),
         (
             "the live size failed",

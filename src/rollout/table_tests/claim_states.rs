@@ -1,8 +1,6 @@
 //! Every state of a claim, for every revision of its Pod, with and without other Pods that change, with OrderedReady
 //! and Parallel.
 
-use std::sync::Arc;
-
 use super::words::{act, common};
 use super::{done, old_pods, put_pod};
 use crate::gate::PodManagement;
@@ -10,7 +8,6 @@ use crate::rollout::assessment::At;
 use crate::rollout::fixtures::{gi, rows, state, web};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::{Modify, Snapshot};
-use crate::templates::ClaimTemplate;
 
 /// The actions when the highest of three replicas is in this state and the two below it are outdated: with
 /// OrderedReady, and after a slash with Parallel where that differs.
@@ -87,7 +84,7 @@ const STATES: &str = "
     Infeasible       | infeasible 2
     Refused          | denied at 1000
     Refused, due     | denied at 900
-    Refused, differs | another access mode
+    Refused, differs | another access mode 2
     Foreign          | foreign 2
     Terminating      | terminating 2
     Missing          | missing 2
@@ -100,10 +97,6 @@ fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
         "lost" => {
             let claim = web.claim("data-web-2");
             (claim.bound, claim.lost) = (false, true);
-        }
-        "another access mode" => {
-            let slow = r#"{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteMany"]}}"#;
-            web.claim("data-web-2").spec = Arc::new(ClaimTemplate::read(slow).unwrap().spec);
         }
         _ => common(web, word, numbers),
     }

@@ -31,6 +31,7 @@ const WITHDRAWN: &str = "
     the live templates have changed, and nothing was staged before | reported NothingStaged | NothingStaged
     the live templates have changed after a withdrawal | reported Withdrawn                   | NothingStaged
     nothing was reported before                        | nothing reported                     | NothingStaged
+    the PVCs cannot be listed, which a withdrawal does not need | unlisted | Withdrawn
 ";
 
 #[test]

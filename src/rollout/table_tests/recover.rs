@@ -151,16 +151,13 @@ fn staged_change_that_is_live_is_removed_when_complete() {
         ("every claim is updated", "", true),
         ("it is not live", "live 1", false),
         ("a claim was created again", "unlabelled 0", false),
-        ("the set cannot be written now", "write denied", false),
+        ("the set cannot be written now", "write denied 2000", false),
     ] {
         let mut web = web();
         act(&mut web, "done 0 1 2", common);
         web.set.live = vec![template("data", "2Gi")];
         web.phase(Phase::Complete);
-        act(&mut web, change, |web, word, numbers| match word {
-            "write denied" => web.write_refused = Some(("no".to_owned(), 2000)),
-            _ => common(web, word, numbers),
-        });
+        act(&mut web, change, common);
         let none = Action::SetStaged(SetStaged::none(&web.set));
         assert_eq!(writes(&web).contains(&none), is_removed, "{row}: {:?}", writes(&web));
         assert_eq!(plan(&web).settled, row == "it is not live", "{row}");

@@ -151,7 +151,6 @@ fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
         }
         ("no staged-at", []) => web.set.staged_at = StagedAt::Absent,
         ("unreadable staged-at", []) => web.set.staged_at = StagedAt::Unreadable,
-        ("write denied", [retry]) => web.write_refused = Some(("no".to_owned(), (*retry).into())),
         ("live unreadable", []) => web.recreate.live = Some(Err("503".to_owned())),
         ("ReCreate denied", []) => set(web, |settings| settings.recreate = ReCreate::Denied),
         ("halted", []) => web.halted = Some(Idle::ReCreate),
@@ -201,6 +200,8 @@ const DUE: &str = "
     the same, and the rollout is paused | no staged-at, paused | staged-at 1000 | Paused:
     the same, and the write was denied: the retry is not due | no staged-at, write denied 1001 | ClaimRolloutStalled \
         | WriteRefused: Failed to update the StatefulSet: no
+    the same, and a Pod is to be evicted for its file system | staged slow 2, pends 2 940, no staged-at, write denied 1001 \
+        | ClaimRolloutStalled | WriteRefused:
     the same, and the retry is due | no staged-at, write denied 1000 | staged-at 1000, ClaimRolloutStalled \
         | WriteRefused: Failed to update the StatefulSet: no
     the same, and a PVC could grow in place | no staged-at, live slow 1, staged slow 2 | staged-at 1000 |

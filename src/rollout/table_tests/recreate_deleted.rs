@@ -45,6 +45,7 @@ const DELETED: &str = "
     both are marked | two, marked 2, marked logs 2 | delete data-web-2 |
     one of two is deleted | two, deleted 2, marked logs 2 | delete logs-web-2 |
     one of two is deleted, and now paused: the replica is finished | two, deleted 2, paused | mark logs-web-2 |
+    one of two is deleted, and now below the partition: the other one stays | two, deleted 2, partition 3 | evict 2 |
     both are deleted | two, deleted 2, deleted logs 2 | evict 2 |
     one of two needs it: the other one is kept | two, created anew 0 1 2, old logs | mark logs-web-2 |
     all are created anew, and the last Pod is not Ready: not complete | created anew 0 1 2, unready 0 | \

@@ -2,7 +2,7 @@
 
 use super::done;
 use super::recreate::{check_rows, created_anew, of_class, of_recreate, reclassed};
-use crate::gate::{Idle, PodManagement};
+use crate::gate::PodManagement;
 use crate::rollout::snapshot::Snapshot;
 use crate::rollout::{Action, EvictReason, plan};
 use crate::templates::{StagedError, keys};
@@ -69,10 +69,6 @@ fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
         }
         ("denied", []) => web.recreate.denied = Some(("no".to_owned(), 1001)),
         ("withdrawn", []) => web.set.staged = None,
-        ("unlisted", []) => {
-            let why = "no answer".to_owned();
-            web.halted = Some(Idle::Unlisted { what: "PVCs", why });
-        }
         ("unreadable", []) => (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Uid)),
         _ => of_steps(web, word, numbers),
     }

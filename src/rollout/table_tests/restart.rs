@@ -1,24 +1,15 @@
 //! `claim-rollout.io/restart`: which Pod is evicted.
 
 use super::check_with;
-use super::words::{common, pod};
+use super::words::{common, pends, pod};
 use crate::claims::progress::Resize;
 use crate::rollout::fixtures::{owner, web};
 use crate::rollout::snapshot::Snapshot;
 use crate::rollout::{Action, plan};
 use crate::templates::Restart;
 
-/// The file system of this PVC pends since this second of the first day; the present second is 1000.
-fn pends(web: &mut Snapshot, name: &str, since: u64) {
-    web.set.restart = Restart::WhenNodeExpansionPends;
-    let claim = web.applied(name);
-    claim.resize = Some(Resize::NodePending);
-    claim.file_system_resize_pending = Some(format!("1970-01-01T00:{:02}:{:02}Z", since / 60, since % 60));
-}
-
 fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
     match (word, numbers) {
-        ("pends", [ordinal, since]) => pends(web, &format!("data-web-{ordinal}"), (*since).into()),
         ("Never", []) => web.set.restart = Restart::Never,
         ("not evicted", [retry]) => web.not_evicted = Some(("budget".to_owned(), (*retry).into())),
         ("foreign Pod", []) => pod(web, 2).controller = Some(owner("StatefulSet", "other", "other-uid")),

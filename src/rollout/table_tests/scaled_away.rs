@@ -45,6 +45,7 @@ const ROWS: &str = "
     it was scaled away before the change was staged | scaled to 0, staged later | complete
     the API server denied it                   | scaled to 0, denied at 1000              | FailedToPatchPVC
     with Parallel, a denied one stops no other | scaled to 0, Parallel, denied at 1000    | grow 1, FailedToPatchPVC
+    its PVC differs from the template          | scaled to 0, another access mode 2       | grow 1
     the rollout is paused                      | scaled to 0, paused                      |
     the rollout was complete before            | scaled to 0, Complete, reported Complete |
     only new PVCs get the templates            | scaled to 0, OnClaimDelete               | ClaimsStaged

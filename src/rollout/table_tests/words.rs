@@ -1,10 +1,12 @@
 //! The words of the tables: each changes the fixture, as in `done 2, old 1 0, unready 2`.
 
+use std::sync::Arc;
+
 use crate::claims::Claim;
-use crate::gate::PodManagement;
+use crate::gate::{Idle, PodManagement};
 use crate::rollout::fixtures::{gi, refused, template};
 use crate::rollout::snapshot::{Modify, PodView, Resize, Snapshot};
-use crate::templates::{MaxInMotion, Phase, Ready, Strategy, Sync, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, MaxInMotion, Phase, Ready, Restart, Strategy, Sync, UpdatePolicy, keys};
 
 /// Does what one word stands for, with the numbers after it.
 pub(in crate::rollout) type Word = fn(&mut Snapshot, &str, &[u32]);
@@ -30,6 +32,7 @@ pub(in crate::rollout) fn common(web: &mut Snapshot, word: &str, numbers: &[u32]
         ("", []) => {}
         ("now", [time]) => web.now = (*time).into(),
         ("nothing reported", []) => web.previous = None,
+        ("write denied", [retry]) => web.write_refused = Some(("no".to_owned(), (*retry).into())),
         ("denied at", [time]) => refused(web, (*time).into()),
         ("Pod ready since", [ordinal, time]) => pod(web, *ordinal).ready_since = Some((*time).into()),
         ("ending at", [ordinal, time]) => pod(web, *ordinal).deleted = Some((*time).into()),
@@ -43,6 +46,7 @@ pub(in crate::rollout) fn common(web: &mut Snapshot, word: &str, numbers: &[u32]
         ("partition", [number]) => web.set.partition = *number,
         ("at a time", [number]) => web.set.max_in_motion = Some(MaxInMotion(*number)),
         ("min ready", [seconds]) => web.set.min_ready_seconds = (*seconds).into(),
+        ("pends", [ordinal, since]) => pends(web, &format!("data-web-{ordinal}"), (*since).into()),
         ("named", [ordinal]) => {
             let (revision, ordinal) = (web.target(), *ordinal);
             web.set.ready = Some(Ready { revision, ordinal });
@@ -63,6 +67,10 @@ fn of_the_set(web: &mut Snapshot, word: &str) {
         "MaxUnavailable" => web.set.max_unavailable = true,
         "paused" => web.set.paused = true,
         "deleted set" => web.set.terminating = true,
+        "unlisted" => {
+            let why = "no answer".to_owned();
+            web.halted = Some(Idle::Unlisted { what: "PVCs", why });
+        }
         "mutable" => web.set.templates_can_change = true,
         "outdated status" => web.set.status_is_current = false,
         "Complete" => web.phase(Phase::Complete),
@@ -92,6 +100,10 @@ fn of_a_replica(web: &mut Snapshot, word: &str, ordinal: u32) {
             web.done(&name);
             let claim = web.claim(&name);
             (claim.class, claim.modify) = (Some("fast".to_owned()), Some(Modify::InProgress));
+        }
+        "another access mode" => {
+            let many = r#"{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteMany"]}}"#;
+            web.claim(&name).spec = Arc::new(ClaimTemplate::read(many).expect("a template").spec);
         }
         "no Pod" => _ = web.pods.remove(&pod_name),
         "new claim" => web.add_claim("data", ordinal),
@@ -135,4 +147,12 @@ pub(in crate::rollout) fn pod(web: &mut Snapshot, ordinal: u32) -> &mut PodView 
 
 pub(super) fn claim(web: &mut Snapshot, ordinal: u32) -> &mut Claim {
     web.claim(&format!("data-web-{ordinal}"))
+}
+
+/// The file system of this PVC pends since this second of the first day; the present second is 1000.
+pub(super) fn pends(web: &mut Snapshot, name: &str, since: u64) {
+    web.set.restart = Restart::WhenNodeExpansionPends;
+    let claim = web.applied(name);
+    claim.resize = Some(Resize::NodePending);
+    claim.file_system_resize_pending = Some(format!("1970-01-01T00:{:02}:{:02}Z", since / 60, since % 60));
 }
