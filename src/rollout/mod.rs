@@ -81,6 +81,6 @@ pub(crate) mod fixtures;
 #[cfg(test)]
 mod ownership_tests;
 #[cfg(test)]
-mod table_tests;
+pub(crate) mod table_tests;
 #[cfg(test)]
 mod target_tests;

@@ -80,12 +80,13 @@ mod tests {
     use crate::api::Settings;
     use crate::claims::compatible::recoverable;
     use crate::gate::Target;
-    use crate::rollout::fixtures::{gi, staged_change, template, trouble, web};
+    use crate::rollout::fixtures::{gi, rows, staged_change, template, trouble, web};
     use crate::rollout::idle_report;
     use crate::rollout::reduced_request::SIZE_STEP;
     use crate::rollout::snapshot::{Resize, Snapshot};
+    use crate::rollout::table_tests::words::{act, common};
+    use crate::templates::Quantity;
     use crate::templates::rules::Shrink;
-    use crate::templates::{Phase, Quantity};
 
     /// Three replicas of 1Gi. 1Ti is staged, and the driver reports that PVC 2 cannot have it. `shrink` is `Recover`.
     fn failed(change: impl FnOnce(&mut Snapshot)) -> Snapshot {
@@ -121,102 +122,51 @@ mod tests {
         smallest_change(web, &target, &replicas, failed)
     }
 
-    type Row = (&'static str, fn(&mut Snapshot), Option<&'static str>);
+    const LEAST: &str = "stage data with at least 1025Mi and less than 1Ti, or withdraw the change";
 
-    const LEAST: Option<&str> = Some("stage data with at least 1025Mi and less than 1Ti, or withdraw the change");
-    const WITHDRAW: Option<&str> = Some("withdraw the change");
-    const BY_HAND: Option<&str> = Some("withdraw the change, and let the PVC request at least 1025Mi");
-
-    const ROWS: [Row; 15] = [
-        ("the least above its capacity", |_| {}, LEAST),
-        (
-            "above the largest of those that request more",
-            |web| {
-                fails(web, "data-web-1");
-                web.claim("data-web-1").capacity = Some(gi(7));
-            },
-            Some("stage data with at least 7169Mi and less than 1Ti, or withdraw the change"),
-        ),
-        (
-            "a PVC that requests no more may have any size",
-            |web| web.claim("data-web-0").capacity = Some(gi(40)),
-            LEAST,
-        ),
-        (
-            "another has reached it, and keeps it",
-            |web| {
-                let claim = web.claim("data-web-1");
-                (claim.request, claim.capacity) = (gi(1024), Some(gi(1024)));
-            },
-            LEAST,
-        ),
-        (
-            "another has more than was staged, and requests still more",
-            |web| {
-                let claim = web.claim("data-web-1");
-                (claim.request, claim.capacity) = (gi(3072), Some(gi(2048)));
-            },
-            WITHDRAW,
-        ),
-        (
-            "the live size failed",
-            |web| web.set.live = vec![template("data", "1Ti")],
-            None,
-        ),
-        (
-            "the live size is above all capacities",
-            |web| web.set.live = vec![template("data", "3Gi")],
-            WITHDRAW,
-        ),
-        ("the setting is Deny", |web| shrink(web, Shrink::Deny), BY_HAND),
-        ("the rollout is complete", |web| web.phase(Phase::Complete), BY_HAND),
-        (
-            "somebody else asked for the size",
-            |web| web.claim("data-web-2").size_is_ours = false,
-            BY_HAND,
-        ),
-        (
-            "somebody asked for more than the template",
-            |web| {
-                let claim = web.claim("data-web-2");
-                (claim.request, claim.size_is_ours) = (gi(2048), false);
-            },
-            Some("let the PVC request at least 1025Mi"),
-        ),
-        (
-            "the least is requested already",
-            |web| web.claim("data-web-2").request = "1025Mi".parse().expect("a size"),
-            None,
-        ),
-        (
-            "the capacity is not known",
-            |web| web.claim("data-web-2").capacity = None,
-            None,
-        ),
-        (
-            "the driver tries again",
-            |web| web.claim("data-web-2").resize = Some(Resize::ControllerInProgress),
-            None,
-        ),
-        (
-            "the file system has not grown",
-            |web| web.claim("data-web-2").resize = Some(Resize::NodeInfeasible),
-            None,
-        ),
-    ];
+    /// A change, and what ends the growth. `LEAST` stands for its text.
+    const ROWS: &str = "
+        the least above its capacity | | LEAST
+        above the largest of those that request more | fails 1, capacity 1 7 \
+            | stage data with at least 7169Mi and less than 1Ti, or withdraw the change
+        a PVC that requests no more may have any size | capacity 0 40 | LEAST
+        another has reached it, and keeps it | request 1 1024, capacity 1 1024 | LEAST
+        another has more than was staged, and requests still more | request 1 3072, capacity 1 2048 | withdraw the change
+        the live size failed | live 1024 |
+        the live size is above all capacities | live 3 | withdraw the change
+        the setting is Deny | Deny | withdraw the change, and let the PVC request at least 1025Mi
+        the rollout is complete | Complete | withdraw the change, and let the PVC request at least 1025Mi
+        somebody else asked for the size | their size 2 \
+            | withdraw the change, and let the PVC request at least 1025Mi
+        somebody asked for more than the template | request 2 2048, their size 2 | let the PVC request at least 1025Mi
+        the least is requested already | request Mi 1025 |
+        the capacity is not known | no capacity 2 |
+        the driver tries again | ControllerResizeInProgress 2 |
+        the file system has not grown | NodeResizeInfeasible 2 |
+    ";
 
     #[test]
     fn smallest_change_depends_on_settings_and_claims() {
-        for (row, change, expected) in ROWS {
-            assert_eq!(found(&failed(change)).as_deref(), expected, "{row}");
+        for [row, change, expected] in rows(ROWS) {
+            let web = failed(|web| {
+                act(web, change, |web, word, numbers| match (word, numbers) {
+                    ("Deny", []) => shrink(web, Shrink::Deny),
+                    ("fails", [ordinal]) => fails(web, &format!("data-web-{ordinal}")),
+                    ("request Mi", [size]) => {
+                        web.claim("data-web-2").request = Quantity::from_bytes(u64::from(*size) << 20);
+                    }
+                    _ => common(web, word, numbers),
+                });
+            });
+            let expected = expected.replace("LEAST", LEAST);
+            assert_eq!(found(&web).unwrap_or_default(), expected, "{row}");
         }
     }
 
     #[test]
     fn smallest_change_is_shown_in_the_document() {
         let document = include_str!("../../docs/commands.md");
-        let shown = LEAST.expect("a change");
-        assert!(document.contains(shown), "docs/commands.md shows something else");
+        assert!(document.contains(LEAST), "docs/commands.md shows something else");
     }
 
     /// The policy and the controller agree with the size: every PVC can follow it, and none can follow a smaller one.

@@ -33,7 +33,7 @@ mod scaled_away;
 mod scope;
 mod settings_rules;
 mod stagings;
-pub(in crate::rollout) mod words;
+pub(crate) mod words;
 
 use super::assessment::At;
 use super::fixtures::{apply, complete, rows, web};

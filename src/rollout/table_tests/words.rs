@@ -9,10 +9,10 @@ use crate::rollout::snapshot::{Modify, PodView, Resize, Snapshot};
 use crate::templates::{ClaimTemplate, MaxInMotion, Phase, Ready, Restart, Strategy, Sync, UpdatePolicy, keys};
 
 /// Does what one word stands for, with the numbers after it.
-pub(in crate::rollout) type Word = fn(&mut Snapshot, &str, &[u32]);
+pub(crate) type Word = fn(&mut Snapshot, &str, &[u32]);
 
 /// Does what the words of the text stand for, one after the other.
-pub(in crate::rollout) fn act(web: &mut Snapshot, text: &str, word: Word) {
+pub(crate) fn act(web: &mut Snapshot, text: &str, word: Word) {
     for part in text.split(", ").filter(|part| !part.is_empty()) {
         let digits = part.find(|sign: char| sign.is_ascii_digit()).unwrap_or(part.len());
         let (name, numbers) = part.split_at(digits);
@@ -27,7 +27,7 @@ pub(in crate::rollout) fn act(web: &mut Snapshot, text: &str, word: Word) {
 ///
 /// The numbers are ordinals, as in `done 2 1 0`, or the ordinal and its value: `request 2 9` is 9Gi for `data-web-2`, and
 /// `Pod created 2 960` a second.
-pub(in crate::rollout) fn common(web: &mut Snapshot, word: &str, numbers: &[u32]) {
+pub(crate) fn common(web: &mut Snapshot, word: &str, numbers: &[u32]) {
     match (word, numbers) {
         ("", []) => {}
         ("now", [time]) => web.now = (*time).into(),
@@ -141,7 +141,7 @@ pub(super) fn of_a_status(claim: &mut Claim, word: &str) {
     }
 }
 
-pub(in crate::rollout) fn pod(web: &mut Snapshot, ordinal: u32) -> &mut PodView {
+pub(crate) fn pod(web: &mut Snapshot, ordinal: u32) -> &mut PodView {
     web.pods.get_mut(&format!("web-{ordinal}")).expect("a Pod")
 }
 
