@@ -37,6 +37,8 @@ pub mod cli;
 pub mod controller;
 pub mod gate;
 pub mod json;
+#[cfg(all(any(feature = "controller", feature = "webhook"), not(target_family = "wasm")))]
+mod metrics;
 #[cfg(all(feature = "packager", not(target_family = "wasm")))]
 pub mod packager;
 #[cfg(all(target_family = "wasm", not(feature = "library")))]

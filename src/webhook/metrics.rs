@@ -6,19 +6,14 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 
-type Counters = Family<[(&'static str, &'static str); 1], Counter>;
+use crate::metrics::{Counters, answer, families, family, number, text};
+
 /// A number of bytes.
 pub(super) type Bytes = Gauge<u64, AtomicU64>;
 
@@ -51,16 +46,25 @@ pub(super) enum Bound {
     Connections,
 }
 
+families! {
+    /// What the webhook counts and measures.
+    struct WebhookFamilies {
+        requests: Counters = family("code", &CODES), "Requests by the code of the answer";
+        reviews: Counters = family("outcome", &ReviewOutcome::ALL.map(ReviewOutcome::as_str)), "Reviews by outcome";
+        bounds: Counters = family("bound", &Bound::ALL.map(Bound::as_str)),
+            "Requests and connections that were denied because of a bound";
+        connections: Gauge = Gauge::default(), "Open connections";
+        bodies: Bytes = Bytes::default(), "Memory for the bodies of requests in progress" in Bytes;
+        request: Histogram = Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]),
+            "Time from the head of a review to its answer" in Seconds;
+    }
+}
+
 /// The metrics of the webhook.
 #[derive(Debug)]
 pub struct WebhookMetrics {
     registry: Registry,
-    requests: Counters,
-    reviews: Counters,
-    bounds: Counters,
-    connections: Gauge,
-    bytes: Bytes,
-    durations: Histogram,
+    families: WebhookFamilies,
 }
 
 impl ReviewOutcome {
@@ -96,82 +100,42 @@ impl Bound {
     }
 }
 
-/// A family with all its members from the beginning: without a zero, the first increase of a counter is invisible.
-fn family(label: &'static str, values: impl IntoIterator<Item = &'static str>) -> Counters {
-    let family = Family::default();
-    for value in values {
-        drop(family.get_or_create(&[(label, value)]));
-    }
-    family
-}
-
 impl Default for WebhookMetrics {
     fn default() -> Self {
-        let mut metrics = Self {
-            registry: Registry::with_prefix("claim_rollout_webhook"),
-            requests: family("code", CODES),
-            reviews: family("outcome", ReviewOutcome::ALL.map(ReviewOutcome::as_str)),
-            bounds: family("bound", Bound::ALL.map(Bound::as_str)),
-            connections: Gauge::default(),
-            bytes: Bytes::default(),
-            durations: Histogram::new([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]),
-        };
-        metrics.register();
-        metrics
+        let mut registry = Registry::with_prefix("claim_rollout_webhook");
+        Self {
+            families: WebhookFamilies::new(&mut registry),
+            registry,
+        }
     }
 }
 
 impl WebhookMetrics {
-    fn register(&mut self) {
-        let registry = &mut self.registry;
-        for (name, help, family) in [
-            ("requests", "Requests by the code of the answer", &self.requests),
-            ("reviews", "Reviews by outcome", &self.reviews),
-            (
-                "bounds",
-                "Requests and connections that were denied because of a bound",
-                &self.bounds,
-            ),
-        ] {
-            registry.register(name, help, family.clone());
-        }
-        registry.register("connections", "Open connections", self.connections.clone());
-        registry.register_with_unit(
-            "bodies",
-            "Memory for the bodies of requests in progress",
-            Unit::Bytes,
-            self.bytes.clone(),
-        );
-        registry.register_with_unit(
-            "request",
-            "Time from the head of a review to its answer",
-            Unit::Seconds,
-            self.durations.clone(),
-        );
-    }
-
     pub(super) fn request(&self, code: u16) {
         if let Some(code) = CODES.into_iter().find(|known| known.parse() == Ok(code)) {
-            self.requests.get_or_create(&[("code", code)]).inc();
+            self.families.requests.get_or_create(&[("code", code)]).inc();
         }
     }
 
     pub(super) fn review(&self, outcome: ReviewOutcome, took: Duration) {
-        self.reviews.get_or_create(&[("outcome", outcome.as_str())]).inc();
-        self.durations.observe(took.as_secs_f64());
+        self.families
+            .reviews
+            .get_or_create(&[("outcome", outcome.as_str())])
+            .inc();
+        self.families.request.observe(took.as_secs_f64());
     }
 
     pub(super) fn bound(&self, bound: Bound) {
-        self.bounds.get_or_create(&[("bound", bound.as_str())]).inc();
+        self.families.bounds.get_or_create(&[("bound", bound.as_str())]).inc();
     }
 
     pub(super) fn connections(&self, count: usize) {
-        self.connections.set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.families.connections.set(number(count));
     }
 
     /// The gauge of the bytes in use.
     pub(super) fn bytes(&self) -> Bytes {
-        self.bytes.clone()
+        self.families.bodies.clone()
     }
 
     /// The text that Prometheus reads.
@@ -179,9 +143,7 @@ impl WebhookMetrics {
     /// # Errors
     /// None in practice: writing to a string does not fail.
     pub fn text(&self) -> Result<String, std::fmt::Error> {
-        let mut text = String::new();
-        encode(&mut text, &self.registry)?;
-        Ok(text)
+        text(&self.registry)
     }
 }
 
@@ -190,14 +152,6 @@ impl WebhookMetrics {
 /// # Errors
 /// None known: the server continues after errors of connections.
 pub async fn serve_metrics(listener: TcpListener, metrics: Arc<WebhookMetrics>) -> std::io::Result<()> {
-    let app = Router::new().route("/metrics", get(answer)).with_state(metrics);
+    let app = Router::new().route("/metrics", get(async move || answer(metrics.text())));
     axum::serve(listener, app).await
-}
-
-async fn answer(State(metrics): State<Arc<WebhookMetrics>>) -> Response {
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    match metrics.text() {
-        Ok(text) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
-    }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use kube::runtime::reflector::Store;
@@ -16,6 +16,7 @@ use crate::controller::locking::lock;
 use crate::controller::metrics::controller::ControllerMetrics;
 use crate::controller::metrics::states::StateCounts;
 use crate::controller::objects::packed_rollout::PackedRollout;
+use crate::metrics::answer;
 
 /// The state of the endpoints.
 #[derive(Clone, Default)]
@@ -80,14 +81,5 @@ async fn metrics(State(health): State<Health>) -> impl IntoResponse {
     let rollouts = lock(&health.rollouts).as_ref().map(Store::state).unwrap_or_default();
     let counts = StateCounts::take(rollouts.iter().map(|rollout| &rollout.counted), clock());
     health.metrics.set_states(&counts);
-    match health.metrics.text() {
-        Ok(text) => {
-            let kind = [(
-                header::CONTENT_TYPE,
-                "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            )];
-            (kind, text).into_response()
-        }
-        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
-    }
+    answer(health.metrics.text())
 }

@@ -2,7 +2,16 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use super::families::Gauge;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge as AnyGauge;
+
+use crate::metrics::{Label, number};
+
+/// A number.
+pub(super) type Gauge = AnyGauge<i64, AtomicI64>;
+
+/// Numbers by the value of a label.
+pub(super) type Gauges = Family<Label, Gauge>;
 
 /// A watch that counts as open until it is dropped.
 #[derive(Debug)]
@@ -37,8 +46,8 @@ pub(crate) struct UnreadableGauge {
 }
 
 impl UnreadableGauge {
-    pub(crate) fn set(&self, number: usize) {
-        let number = i64::try_from(number).unwrap_or(i64::MAX);
+    pub(crate) fn set(&self, count: usize) {
+        let number = number(count);
         self.all.inc_by(number - self.counted.swap(number, Ordering::AcqRel));
     }
 }

@@ -3,7 +3,7 @@
 //! | file | contains |
 //! |---|---|
 //! | `controller` | every metric, and the text that Prometheus reads |
-//! | `families`, `gauges` | how a metric is written; gauges that end with what they count |
+//! | `gauges` | gauges that end with what they count |
 //! | `states` | rollouts by state |
 //! | `replacements` | replacements of StatefulSets |
 
@@ -11,5 +11,4 @@ pub(super) mod controller;
 pub(super) mod replacements;
 pub(super) mod states;
 
-mod families;
 mod gauges;

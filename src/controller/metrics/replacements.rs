@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::Registry;
 use tokio::time::Instant;
 
-use super::families::{Gauge, Label, family};
+use super::gauges::Gauge;
 use crate::controller::locking::lock;
+use crate::metrics::{Counters, families, family, number};
 
 /// How a replacement can end.
 const OUTCOMES: [&str; 6] = ["replaced", "nothing", "refused", "foreign", "absent", "stopped"];
@@ -18,21 +18,34 @@ const OUTCOMES: [&str; 6] = ["replaced", "nothing", "refused", "foreign", "absen
 /// When each replacement in progress began.
 type Begun = Arc<Mutex<BTreeMap<u64, Instant>>>;
 
+families! {
+    /// What is counted and measured of replacements.
+    struct ReplacementFamilies {
+        replacements: Counters = family("outcome", &OUTCOMES), "Ended replacements of StatefulSets";
+        replacement_stalls: Counter = Counter::default(),
+            "Steps of replacements that were denied, or wait for longer than a minute";
+        set_absent: Histogram = Histogram::new([0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 60.0]),
+            "Time for which a StatefulSet did not exist while it was replaced" in Seconds;
+        replacing: Gauge = Gauge::default(), "StatefulSets that are being replaced";
+        replacement_places: Gauge = Gauge::default(),
+            "Places that replacements have, of 16; one that waits for others for longer than usual has none";
+        replacements_waiting: Gauge = Gauge::default(),
+            "Replacements that wait for a place, or for the garbage collector to do its work for another one";
+        oldest_replacement: Gauge = Gauge::default(), "Age of the oldest replacement in progress; 0 without one" in Seconds;
+        absent_sets: Gauge = Gauge::default(),
+            "StatefulSets that do not exist, because their replacement has not yet created them again";
+        refused_journals: Gauge = Gauge::default(),
+            "Journals of replacements that cannot be read or that a backup brought back";
+    }
+}
+
 /// The metrics of replacements.
 #[derive(Debug)]
 pub(crate) struct ReplacementMetrics {
-    ended: Family<Label, Counter>,
-    stalled: Counter,
-    absent: Histogram,
-    running: Gauge,
-    places: Gauge,
-    waiting: Gauge,
-    oldest: Gauge,
+    families: ReplacementFamilies,
     begun: Begun,
-    absent_sets: Gauge,
     /// The sets that were let go and are yet to be created.
     are_absent: Mutex<HashSet<String>>,
-    refused_journals: Gauge,
 }
 
 /// A replacement counts as running until this is dropped.
@@ -47,69 +60,13 @@ impl Drop for ReplacementTimer {
     }
 }
 
-impl Default for ReplacementMetrics {
-    fn default() -> Self {
-        Self {
-            ended: family("outcome", &OUTCOMES),
-            stalled: Counter::default(),
-            absent: Histogram::new([0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 60.0]),
-            running: Gauge::default(),
-            places: Gauge::default(),
-            waiting: Gauge::default(),
-            oldest: Gauge::default(),
-            begun: Begun::default(),
-            absent_sets: Gauge::default(),
-            are_absent: Mutex::default(),
-            refused_journals: Gauge::default(),
-        }
-    }
-}
-
 impl ReplacementMetrics {
-    pub(crate) fn register(&self, registry: &mut Registry) {
-        registry.register("replacements", "Ended replacements of StatefulSets", self.ended.clone());
-        registry.register(
-            "replacement_stalls",
-            "Steps of replacements that were denied, or wait for longer than a minute",
-            self.stalled.clone(),
-        );
-        registry.register_with_unit(
-            "set_absent",
-            "Time for which a StatefulSet did not exist while it was replaced",
-            Unit::Seconds,
-            self.absent.clone(),
-        );
-        registry.register(
-            "replacing",
-            "StatefulSets that are being replaced",
-            self.running.clone(),
-        );
-        registry.register(
-            "replacement_places",
-            "Places that replacements have, of 16; one that waits for others for longer than usual has none",
-            self.places.clone(),
-        );
-        registry.register(
-            "replacements_waiting",
-            "Replacements that wait for a place, or for the garbage collector to do its work for another one",
-            self.waiting.clone(),
-        );
-        registry.register_with_unit(
-            "oldest_replacement",
-            "Age of the oldest replacement in progress; 0 without one",
-            Unit::Seconds,
-            self.oldest.clone(),
-        );
-        registry.register(
-            "absent_sets",
-            "StatefulSets that do not exist, because their replacement has not yet created them again",
-            self.absent_sets.clone(),
-        );
-        registry.register(
-            "refused_journals",
-            "Journals of replacements that cannot be read or that a backup brought back",
-            self.refused_journals.clone(),
-        );
+    pub(super) fn new(registry: &mut Registry) -> Self {
+        Self {
+            families: ReplacementFamilies::new(registry),
+            begun: Begun::default(),
+            are_absent: Mutex::default(),
+        }
     }
 
     /// Notes whether the set was let go and is yet to be created.
@@ -120,12 +77,12 @@ impl ReplacementMetrics {
         } else {
             absent.remove(&format!("{namespace}/{name}"));
         }
-        self.absent_sets.set(i64::try_from(absent.len()).unwrap_or(i64::MAX));
+        self.families.absent_sets.set(number(absent.len()));
     }
 
     /// Notes how many journals are refused.
     pub(crate) fn refused_journals(&self, count: usize) {
-        self.refused_journals.set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.families.refused_journals.set(number(count));
     }
 
     /// Counts a replacement as running until the return value is dropped.
@@ -140,28 +97,29 @@ impl ReplacementMetrics {
     }
 
     pub(crate) fn queued(&self, places: usize, waiting: usize) {
-        let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        self.places.set(number(places));
-        self.waiting.set(number(waiting));
+        self.families.replacement_places.set(number(places));
+        self.families.replacements_waiting.set(number(waiting));
     }
 
     pub(crate) fn ended(&self, outcome: &'static str) {
-        self.ended.get_or_create(&[("outcome", outcome)]).inc();
+        self.families.replacements.get_or_create(&[("outcome", outcome)]).inc();
     }
 
     pub(crate) fn stalled(&self) {
-        self.stalled.inc();
+        self.families.replacement_stalls.inc();
     }
 
     pub(crate) fn absent(&self, seconds: f64) {
-        self.absent.observe(seconds);
+        self.families.set_absent.observe(seconds);
     }
 
     /// Sets the gauges to the present state.
     pub(crate) fn set_age(&self) {
         let begun = lock(&self.begun);
-        self.running.set(i64::try_from(begun.len()).unwrap_or(i64::MAX));
+        self.families.replacing.set(number(begun.len()));
         let oldest = begun.values().map(Instant::elapsed).max().unwrap_or_default();
-        self.oldest.set(i64::try_from(oldest.as_secs()).unwrap_or(i64::MAX));
+        self.families
+            .oldest_replacement
+            .set(i64::try_from(oldest.as_secs()).unwrap_or(i64::MAX));
     }
 }
