@@ -38,6 +38,19 @@ pub(super) fn rollout(metadata: &Value, status: &Value) -> ClaimRollout {
     .unwrap()
 }
 
+/// The object with this JSON at this place: keys between slashes, of which the parents are made if they are absent.
+pub(super) fn changed(mut object: Value, place: &str, json: &str) -> Value {
+    let mut at = &mut object;
+    for key in place.split('/').skip(1).map(|key| key.replace("~1", "/")) {
+        at = match key.parse::<usize>() {
+            Ok(index) if at.is_array() => &mut at[index],
+            _ => &mut at[&*key],
+        };
+    }
+    *at = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
+    object
+}
+
 /// A request as an API server gets it.
 #[derive(Clone, Debug)]
 pub(super) struct ReceivedRequest {

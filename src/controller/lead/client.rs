@@ -133,30 +133,43 @@ mod tests {
     use crate::controller::fixtures::{serving_text, silent};
     use crate::controller::lead::lease::Term;
     use crate::controller::locking::lock;
+    use crate::rollout::fixtures::rows;
+
+    /// A request, its verb, the budget that it needs, and the namespace that it is about.
+    const REQUESTS: &str = "
+        GET /api/v1/namespaces/n/persistentvolumeclaims/data-web-0?fieldManager=claim-rollout   | read   |         | n
+        GET /apis/apps/v1/statefulsets?&watch=true&timeoutSeconds=60                            | watch  |         |
+        GET /api/v1/namespaces/shop?                                                            | read   |         | shop
+        PATCH /api/v1/namespaces/n/persistentvolumeclaims/data-web-0?fieldManager=claim-rollout | patch  | writes  | n
+        PATCH /api/v1/namespaces/n/persistentvolumeclaims/data-web-0                            | patch  | writes  | n
+        PATCH /apis/apps/v1/namespaces/shop/statefulsets/web?fieldManager=claim-rollout         | patch  | writes  | shop
+        DELETE /apis/apps/v1/namespaces/n/controllerrevisions/r?                                | delete | writes  | n
+        POST /apis/apps/v1/namespaces/n/controllerrevisions?                                    | create | writes  | n
+        POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews?                            | create | writes  |
+        PUT /apis/coordination.k8s.io/v1/namespaces/n/leases/claim-rollout-controller           | update |         | n
+        POST /apis/coordination.k8s.io/v1/namespaces/n/leases/claim-rollout-controller          | create |         | n
+        POST /api/v1/namespaces/n/events?                                                       | create | Events  | n
+        PATCH /api/v1/namespaces/events/persistentvolumeclaims/data-web-0?                      | patch  | writes  | events
+        PATCH /api/v1/namespaces/n/pods/events?fieldManager=events                              | patch  | writes  | n
+        PATCH /apis/apps/v1/namespaces/n/statefulsets/events                                    | patch  | writes  | n
+        PATCH /apis/claim-rollout.io/v1alpha1/namespaces/n/claimrollouts/web/status?            | patch  | reports | n
+        POST /apis/claim-rollout.io/v1alpha1/namespaces/n/claimrollouts?                        | create | reports | n
+        PATCH /api/v1/namespaces/claim-rollout.io/persistentvolumeclaims/data-web-0?            | patch  | writes  | claim-rollout.io
+    ";
 
     #[test]
-    fn budget_counts_writes_except_the_lease() {
-        let claims = "/api/v1/namespaces/n/persistentvolumeclaims/data-web-0?fieldManager=claim-rollout";
-        let lease = "/apis/coordination.k8s.io/v1/namespaces/n/leases/claim-rollout-controller";
-        for (method, target, expected) in [
-            ("GET", claims, ("read", false)),
-            (
-                "GET",
-                "/apis/apps/v1/statefulsets?&watch=true&timeoutSeconds=60",
-                ("watch", false),
-            ),
-            ("PATCH", claims, ("patch", true)),
-            ("POST", "/api/v1/namespaces/n/events?", ("create", true)),
-            (
-                "DELETE",
-                "/apis/apps/v1/namespaces/n/controllerrevisions/r?",
-                ("delete", true),
-            ),
-            ("PUT", lease, ("update", false)),
-            ("POST", lease, ("create", false)),
-        ] {
+    fn request_has_a_verb_a_budget_and_a_namespace() {
+        for [request, expected, needed, of] in rows(REQUESTS) {
+            let (method, target) = request.split_once(' ').unwrap();
             let verb = verb(method, target);
-            assert_eq!((verb, counts(verb, target)), expected, "{method} {target}");
+            let budget = match (is_event(target), is_report(target)) {
+                _ if !counts(verb, target) => "",
+                (true, false) => "Events",
+                (false, true) => "reports",
+                (false, false) => "writes",
+                (true, true) => "both",
+            };
+            assert_eq!((verb, budget, namespace(target)), (expected, needed, of), "{request}");
         }
     }
 
@@ -270,21 +283,6 @@ mod tests {
         assert!(at.is_some_and(|at| at <= 2), "{at:?}");
     }
 
-    #[test]
-    fn namespace_of_a_request_is_that_of_its_object() {
-        for (target, expected) in [
-            (CLAIMS, "n"),
-            (
-                "/apis/apps/v1/namespaces/shop/statefulsets/web?fieldManager=claim-rollout",
-                "shop",
-            ),
-            ("/api/v1/namespaces/shop?", "shop"),
-            ("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews?", ""),
-        ] {
-            assert_eq!(namespace(target), expected, "{target}");
-        }
-    }
-
     /// The status contains the same, and no rollout waits for an Event.
     #[tokio::test]
     async fn event_beyond_the_budget_is_dropped() {
@@ -306,35 +304,5 @@ mod tests {
         assert_eq!(refused.len(), 3 * burst - count);
         refused.dedup();
         assert_eq!(refused, ["ServiceError: not sent: the budget for Events is used up"]);
-    }
-
-    #[test]
-    fn reports_have_a_budget_of_their_own() {
-        for (target, expected) in [
-            (
-                "/apis/claim-rollout.io/v1alpha1/namespaces/n/claimrollouts/web/status?",
-                true,
-            ),
-            ("/apis/claim-rollout.io/v1alpha1/namespaces/n/claimrollouts?", true),
-            (
-                "/api/v1/namespaces/claim-rollout.io/persistentvolumeclaims/data-web-0?",
-                false,
-            ),
-            ("/apis/apps/v1/namespaces/n/controllerrevisions?", false),
-        ] {
-            assert_eq!(is_report(target), expected, "{target}");
-        }
-    }
-
-    #[test]
-    fn events_have_a_budget_of_their_own() {
-        for (target, expected) in [
-            ("/api/v1/namespaces/n/events?", true),
-            ("/api/v1/namespaces/events/persistentvolumeclaims/data-web-0?", false),
-            ("/api/v1/namespaces/n/pods/events?fieldManager=events", false),
-            ("/apis/apps/v1/namespaces/n/statefulsets/events", false),
-        ] {
-            assert_eq!(is_event(target), expected, "{target}");
-        }
     }
 }

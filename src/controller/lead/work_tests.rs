@@ -5,6 +5,7 @@ use tokio::time::Instant;
 
 use super::Work;
 use crate::controller::replacing::cluster::SetName;
+use crate::rollout::fixtures::rows;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -19,61 +20,25 @@ fn all(work: &mut Work, now: Instant) -> String {
     next.collect::<Vec<_>>().join(" ")
 }
 
-/// What happens, and which reconciles begin then. `+a1`: it has changed. `-a1`: its reconcile ends. `-a1@5`: the next one
-/// is due after 5 seconds. `@5`: 5 seconds have passed since the begin.
-const ROWS: &[(&str, &[(&str, &str)])] = &[
-    ("changed twice, reconciled once", &[("+a1 +a1", "a1"), ("-a1", "")]),
-    (
-        "changed during its reconcile",
-        &[("+a1", "a1"), ("+a1 +a1", ""), ("-a1", "a1"), ("-a1", "")],
-    ),
-    (
-        "due later",
-        &[
-            ("+a1", "a1"),
-            ("-a1@5", ""),
-            ("@4", ""),
-            ("@5", "a1"),
-            ("-a1", ""),
-            ("@9", ""),
-        ],
-    ),
-    (
-        "changed before it is due",
-        &[("+a1", "a1"), ("-a1@5", ""), ("+a1", "a1"), ("-a1", ""), ("@9", "")],
-    ),
-    (
-        "changed and due later",
-        &[("+a1", "a1"), ("+a1", ""), ("-a1@5", "a1"), ("-a1", ""), ("@9", "")],
-    ),
-    ("due at once", &[("+a1", "a1"), ("-a1@0", "a1")]),
-    (
-        "one namespace has three of four places",
-        &[
-            ("+a1 +a2 +a3 +a4 +a5", "a1 a2 a3"),
-            ("+b1", "b1"),
-            ("-a2", "a4"),
-            ("-b1", ""),
-            ("-a1 -a3 -a4", "a5"),
-        ],
-    ),
-    (
-        "four namespaces have all places, then they take turns",
-        &[
-            ("+a1 +a2 +b1 +b2 +c1 +d1 +d2", "a1 b1 c1 d1"),
-            ("-c1", "a2"),
-            ("-d1", "b2"),
-            ("-a1 -a2", "d2"),
-        ],
-    ),
-];
+/// What happens, and after each `>` which reconciles begin then. `+a1`: it has changed. `-a1`: its reconcile ends. `-a1@5`:
+/// the next one is due after 5 seconds. `@5`: 5 seconds have passed since the begin.
+const ROWS: &str = "
+    changed twice, reconciled once         | +a1 +a1 > a1; -a1 >
+    changed during its reconcile           | +a1 > a1; +a1 +a1 >; -a1 > a1; -a1 >
+    due later                              | +a1 > a1; -a1@5 >; @4 >; @5 > a1; -a1 >; @9 >
+    changed before it is due               | +a1 > a1; -a1@5 >; +a1 > a1; -a1 >; @9 >
+    changed and due later                  | +a1 > a1; +a1 >; -a1@5 > a1; -a1 >; @9 >
+    due at once                            | +a1 > a1; -a1@0 > a1
+    one namespace has three of four places | +a1 +a2 +a3 +a4 +a5 > a1 a2 a3; +b1 > b1; -a2 > a4; -b1 >; -a1 -a3 -a4 > a5
+    four have all places and take turns    | +a1 +a2 +b1 +b2 +c1 +d1 +d2 > a1 b1 c1 d1; -c1 > a2; -d1 > b2; -a1 -a2 > d2
+";
 
 #[test]
 fn sets_are_reconciled_once_and_in_turn() {
-    for (what, steps) in ROWS {
+    for [what, steps] in rows(ROWS) {
         let (mut work, begin) = (Work::new(4), Instant::now());
         let mut now = begin;
-        for (events, expected) in *steps {
+        for (events, expected) in steps.split(';').filter_map(|step| step.split_once('>')) {
             for event in events.split_whitespace() {
                 let (name, after) = event[1..].split_once('@').map_or((&event[1..], None), |(name, after)| {
                     let seconds: u32 = after.parse().unwrap();
@@ -85,7 +50,7 @@ fn sets_are_reconciled_once_and_in_turn() {
                     _ => now = begin + name.parse::<u32>().unwrap() * SECOND,
                 }
             }
-            assert_eq!(all(&mut work, now), *expected, "{what}: {events}");
+            assert_eq!(all(&mut work, now), expected.trim(), "{what}: {events}");
         }
     }
 }

@@ -2,17 +2,16 @@ use serde_json::{Value, json};
 
 use super::{Basis, was_reached};
 use crate::controller::fixtures;
+use crate::controller::fixtures::changed;
 use crate::controller::objects::set::SlimSet;
 use crate::gate::Target;
 use crate::rollout::Snapshot;
-use crate::rollout::fixtures::{template, web};
+use crate::rollout::fixtures::{rows, template, web};
 use crate::templates::Phase;
 
-/// A change of the set.
-type SetEdit = fn(&mut Value);
-
-fn set(edit: SetEdit) -> SlimSet {
-    let mut set = json!({
+/// The set with this JSON at this place.
+fn set(place: &str, json: &str) -> SlimSet {
+    let set = json!({
         "metadata": {
             "name": "web", "namespace": "default", "uid": "set-uid", "resourceVersion": "7", "generation": 3,
             "labels": {"team": "a"}, "annotations": {"claim-rollout.io/staged": "{}", "example.com/note": "a"},
@@ -21,9 +20,23 @@ fn set(edit: SetEdit) -> SlimSet {
         "spec": {"replicas": 3},
         "status": {"observedGeneration": 3, "updateRevision": "web-1"},
     });
-    edit(&mut set);
-    serde_json::from_value(set).unwrap()
+    serde_json::from_value(changed(set, place, json)).unwrap()
 }
+
+/// What changes, where and to what, and whether the set stays settled.
+const BASIS: &str = r#"
+    nothing                        | /metadata/name                                     | "web"                        | true
+    its version                    | /metadata/resourceVersion                          | "8"                          | true
+    its status                     | /status                                            | {"updateRevision": "web-2"}  | true
+    a label                        | /metadata/labels                                   | {"team": "b"}                | true
+    any other annotation           | /metadata/annotations/example.com~1note            | "b"                          | true
+    its generation, as by replicas | /metadata/generation                               | 4                            | false
+    our annotation                 | /metadata/annotations/claim-rollout.io~1staged     | "{ }"                        | false
+    another of ours                | /metadata/annotations/claim-rollout.io~1paused     | "true"                       | false
+    no owner                       | /metadata/ownerReferences                          | []                           | false
+    another owner                  | /metadata/ownerReferences/0/uid                    | "u-uid"                      | false
+    it is being deleted            | /metadata/deletionTimestamp                        | "2026-01-01T00:00:00Z"       | false
+"#;
 
 #[test]
 fn basis_depends_on_spec_and_report_but_not_on_status() {
@@ -32,60 +45,17 @@ fn basis_depends_on_spec_and_report_but_not_on_status() {
         fixtures::rollout(&metadata, &Value::Null)
     };
     let (report, newer) = (report("5"), report("6"));
-    let before = Basis::of(&set(|_| {}), Some(&report));
-    let rows: [(&str, SetEdit, bool); 11] = [
-        ("nothing", |_| {}, true),
-        (
-            "its version",
-            |set| set["metadata"]["resourceVersion"] = json!("8"),
-            true,
-        ),
-        (
-            "its status",
-            |set| set["status"] = json!({"updateRevision": "web-2"}),
-            true,
-        ),
-        ("a label", |set| set["metadata"]["labels"] = json!({"team": "b"}), true),
-        (
-            "any other annotation",
-            |set| set["metadata"]["annotations"]["example.com/note"] = json!("b"),
-            true,
-        ),
-        (
-            "its generation, as by replicas",
-            |set| set["metadata"]["generation"] = json!(4),
-            false,
-        ),
-        (
-            "our annotation",
-            |set| set["metadata"]["annotations"]["claim-rollout.io/staged"] = json!("{ }"),
-            false,
-        ),
-        (
-            "another of ours",
-            |set| set["metadata"]["annotations"]["claim-rollout.io/paused"] = json!("true"),
-            false,
-        ),
-        ("no owner", |set| set["metadata"]["ownerReferences"] = json!([]), false),
-        (
-            "another owner",
-            |set| set["metadata"]["ownerReferences"][0]["uid"] = json!("u-uid"),
-            false,
-        ),
-        (
-            "it is being deleted",
-            |set| set["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
-            false,
-        ),
-    ];
-    for (what, edit, expected) in rows {
-        assert_eq!(Basis::of(&set(edit), Some(&report)) == before, expected, "{what}");
+    let same = set("/metadata/name", "\"web\"");
+    let before = Basis::of(&same, Some(&report));
+    for [what, place, json, expected] in rows(BASIS) {
+        let basis = Basis::of(&set(place, json), Some(&report));
+        assert_eq!((basis == before).to_string(), expected, "{what}");
     }
     for (what, report) in [
         ("the report has changed", Some(&newer)),
         ("the report is deleted", None),
     ] {
-        assert_ne!(Basis::of(&set(|_| {}), report), before, "{what}");
+        assert_ne!(Basis::of(&same, report), before, "{what}");
     }
 }
 
@@ -108,76 +78,31 @@ fn reported(phase: Phase) -> (Snapshot, Value) {
 }
 
 /// The report, the phase, a change of the report, and whether the target was reached.
-fn reports() -> Vec<(&'static str, Phase, &'static str, Value, bool)> {
-    use Phase::{Complete, RollingOut};
-    vec![
-        ("it is reached", Complete, "/spec/setRef/uid", json!("set-uid"), true),
-        (
-            "it is rolled out",
-            RollingOut,
-            "/spec/setRef/uid",
-            json!("set-uid"),
-            false,
-        ),
-        ("of another set", Complete, "/spec/setRef/uid", json!("other"), false),
-        (
-            "another target",
-            Complete,
-            "/status/updateRevision",
-            json!("other"),
-            false,
-        ),
-        ("somebody changed it", Complete, "/spec/revision", json!("other"), false),
-        ("another staging", Complete, "/status/staging", json!("xz246"), false),
-        (
-            "another staging is reported next",
-            Complete,
-            "/spec/staging",
-            json!("xz246"),
-            false,
-        ),
-        ("it changed since", Complete, "/metadata/generation", json!(3), false),
-        (
-            "there were fewer replicas",
-            Complete,
-            "/status/replicas",
-            json!(2),
-            false,
-        ),
-        ("another sync", Complete, "/spec/sync", json!("Async"), false),
-        (
-            "the set has changed since",
-            Complete,
-            "/status/volumeClaimTemplates/0/finishedReconciliationGeneration",
-            json!(4),
-            false,
-        ),
-        (
-            "not by all",
-            Complete,
-            "/status/conditions/0/status",
-            json!("False"),
-            false,
-        ),
-        (
-            "idle",
-            Complete,
-            "/status/conditions/0/reason",
-            json!("OnClaimDelete"),
-            false,
-        ),
-        ("never reported", Complete, "/status", Value::Null, false),
-    ]
-}
+const REPORTS: &str = r#"
+    it is reached                    | Complete   | /spec/setRef/uid           | "set-uid"       | true
+    it is rolled out                 | RollingOut | /spec/setRef/uid           | "set-uid"       | false
+    of another set                   | Complete   | /spec/setRef/uid           | "other"         | false
+    another target                   | Complete   | /status/updateRevision     | "other"         | false
+    somebody changed it              | Complete   | /spec/revision             | "other"         | false
+    another staging                  | Complete   | /status/staging            | "xz246"         | false
+    another staging is reported next | Complete   | /spec/staging              | "xz246"         | false
+    it changed since                 | Complete   | /metadata/generation       | 3               | false
+    there were fewer replicas        | Complete   | /status/replicas           | 2               | false
+    another sync                     | Complete   | /spec/sync                 | "Async"         | false
+    the set has changed since        | Complete   | /status/volumeClaimTemplates/0/finishedReconciliationGeneration | 4 | false
+    not by all                       | Complete   | /status/conditions/0/status | "False"        | false
+    idle                             | Complete   | /status/conditions/0/reason | "OnClaimDelete" | false
+    never reported                   | Complete   | /status                    | null            | false
+"#;
 
 #[test]
 fn reached_target_is_recognized_by_its_report() {
-    for (why, phase, path, value, expected) in reports() {
-        let (snapshot, mut report) = reported(phase);
-        *report.pointer_mut(path).unwrap() = value;
-        let report = serde_json::from_value(report).unwrap();
+    for [why, phase, place, json, expected] in rows(REPORTS) {
+        let (snapshot, report) = reported(phase.parse().unwrap());
+        let report = serde_json::from_value(changed(report, place, json)).unwrap();
         let target = Target::of(&snapshot.set, &snapshot.settings).unwrap();
-        assert_eq!(was_reached(&snapshot.set, &target, &report), expected, "{why}");
+        let was_reached = was_reached(&snapshot.set, &target, &report);
+        assert_eq!(was_reached.to_string(), expected, "{why}");
     }
 }
 

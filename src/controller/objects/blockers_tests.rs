@@ -2,95 +2,62 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::{Blocker, SeenBlockers, SlimLimitRange, SlimQuota, SlimStorageClass};
+use crate::rollout::fixtures::rows;
 
 fn quota(name: &str, hard: &Value, used: &Value) -> SlimQuota {
     let quota = json!({"metadata": {"name": name}, "status": {"hard": hard, "used": used}});
     serde_json::from_value(quota).unwrap()
 }
 
+/// A resource, its limit and its use before and after, and whether there is more room for PVCs.
+const QUOTAS: &str = "
+    the limit was raised       | requests.storage                                  | 4Gi 4Gi | 5Gi 4Gi    | true
+    only spelled differently   | requests.storage                                  | 4Gi 4Gi | 4096Mi 4Gi | false
+    the limit was lowered      | requests.storage                                  | 4Gi 4Gi | 3Gi 4Gi    | false
+    less is used               | requests.storage                                  | 4Gi 4Gi | 4Gi 3Gi    | true
+    more is used               | requests.storage                                  | 4Gi 3Gi | 4Gi 4Gi    | false
+    of one class               | fast.storageclass.storage.k8s.io/requests.storage | 4Gi 4Gi | 5Gi 4Gi    | true
+    fewer claims               | persistentvolumeclaims                            | 4 4     | 4 3        | true
+    fewer Pods                 | pods                                              | 4 4     | 5 3        | false
+    less memory                | requests.memory                                   | 4Gi 4Gi | 5Gi 3Gi    | false
+    a Pod has ended            | requests.ephemeral-storage                        | 4Gi 4Gi | 4Gi 3Gi    | false
+    a Pod of a limit has ended | limits.ephemeral-storage                          | 4Gi 4Gi | 4Gi 3Gi    | false
+";
+
 #[test]
 fn quota_gives_way_when_it_has_more_room_for_claims() {
-    const STORAGE: &str = "requests.storage";
-    const OF_CLASS: &str = "fast.storageclass.storage.k8s.io/requests.storage";
-    const CLAIMS: &str = "persistentvolumeclaims";
-    const EPHEMERAL: &str = "requests.ephemeral-storage";
-    for (why, key, before, after, expected) in [
-        ("the limit was raised", STORAGE, ["4Gi", "4Gi"], ["5Gi", "4Gi"], true),
-        (
-            "only spelled differently",
-            STORAGE,
-            ["4Gi", "4Gi"],
-            ["4096Mi", "4Gi"],
-            false,
-        ),
-        ("the limit was lowered", STORAGE, ["4Gi", "4Gi"], ["3Gi", "4Gi"], false),
-        ("less is used", STORAGE, ["4Gi", "4Gi"], ["4Gi", "3Gi"], true),
-        ("more is used", STORAGE, ["4Gi", "3Gi"], ["4Gi", "4Gi"], false),
-        ("of one class", OF_CLASS, ["4Gi", "4Gi"], ["5Gi", "4Gi"], true),
-        ("fewer claims", CLAIMS, ["4", "4"], ["4", "3"], true),
-        ("fewer Pods", "pods", ["4", "4"], ["5", "3"], false),
-        ("less memory", "requests.memory", ["4Gi", "4Gi"], ["5Gi", "3Gi"], false),
-        ("a Pod has ended", EPHEMERAL, ["4Gi", "4Gi"], ["4Gi", "3Gi"], false),
-        (
-            "a Pod of a limit has ended",
-            "limits.ephemeral-storage",
-            ["4Gi", "4Gi"],
-            ["4Gi", "3Gi"],
-            false,
-        ),
-    ] {
-        let of = |[hard, used]: [&str; 2]| quota("q", &json!({ key: hard }), &json!({ key: used }));
-        let (before, after) = (of(before), of(after));
-        assert_eq!(SlimQuota::gave_way(Some(&before), Some(&after)), expected, "{why}");
+    for [why, key, before, after, expected] in rows(QUOTAS) {
+        let of = |amounts: &str| {
+            let (hard, used) = amounts.split_once(' ').unwrap();
+            quota("q", &json!({ key: hard }), &json!({ key: used }))
+        };
+        let gave_way = SlimQuota::gave_way(Some(&of(before)), Some(&of(after)));
+        assert_eq!(gave_way.to_string(), expected, "{why}");
     }
-    let one = quota("q", &json!({ STORAGE: "4Gi" }), &json!({ STORAGE: "4Gi" }));
-    let other = quota("q", &json!({ "pods": "4" }), &json!({ "pods": "4" }));
+    let full = |key: &str, amount: &str| quota("q", &json!({ key: amount }), &json!({ key: amount }));
+    let (one, other) = (full("requests.storage", "4Gi"), full("pods", "4"));
     assert!(SlimQuota::gave_way(Some(&one), None), "it was deleted");
-    assert!(
-        SlimQuota::gave_way(Some(&one), Some(&other)),
-        "it limits storage no more"
-    );
+    let is_dropped = SlimQuota::gave_way(Some(&one), Some(&other));
+    assert!(is_dropped, "it limits storage no more");
     assert!(!SlimQuota::gave_way(None, Some(&one)), "a new one is no relief");
 }
 
-/// The limit of a quota and its use, and whether the growth that it denied fits now.
+/// The resource of a quota, its limit and its use, and whether the growth that it denied fits now.
+const ROOM: &str = "
+    nothing has changed       | requests.storage | 4Gi | 4Gi    | false
+    too little was given back | requests.storage | 4Gi | 3500Mi | false
+    enough was given back     | requests.storage | 4Gi | 3Gi    | true
+    the limit was raised      | requests.storage | 5Gi | 4Gi    | true
+    the limit was dropped     | pods             | 1   | 1      | true
+";
+
 #[test]
 fn denied_growth_is_due_when_it_fits_into_its_quota() {
     let message = "persistentvolumeclaims \"data-web-2\" is forbidden: exceeded quota: storage, requested: requests.storage=1Gi, \
                    used: requests.storage=4Gi, limited: requests.storage=4Gi";
-    for (why, hard, used, expected) in [
-        (
-            "nothing has changed",
-            json!({"requests.storage": "4Gi"}),
-            json!({"requests.storage": "4Gi"}),
-            false,
-        ),
-        (
-            "too little was given back",
-            json!({"requests.storage": "4Gi"}),
-            json!({"requests.storage": "3500Mi"}),
-            false,
-        ),
-        (
-            "enough was given back",
-            json!({"requests.storage": "4Gi"}),
-            json!({"requests.storage": "3Gi"}),
-            true,
-        ),
-        (
-            "the limit was raised",
-            json!({"requests.storage": "5Gi"}),
-            json!({"requests.storage": "4Gi"}),
-            true,
-        ),
-        (
-            "the limit was dropped",
-            json!({"pods": "1"}),
-            json!({"pods": "1"}),
-            true,
-        ),
-    ] {
-        assert_eq!(quota("storage", &hard, &used).has_room_for(message), expected, "{why}");
+    for [why, key, hard, used, expected] in rows(ROOM) {
+        let quota = quota("storage", &json!({ key: hard }), &json!({ key: used }));
+        assert_eq!(quota.has_room_for(message).to_string(), expected, "{why}");
     }
     let two = "exceeded quota: q, requested: fast.storageclass.storage.k8s.io/requests.storage=1Gi,requests.storage=1Gi, used: …";
     let of_class = "fast.storageclass.storage.k8s.io/requests.storage";

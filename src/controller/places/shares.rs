@@ -61,87 +61,46 @@ pub(crate) fn shares<'a>(free: u32, waiting: &[Waiter<'a>], has: &BTreeMap<&'a s
 #[cfg(test)]
 mod tests {
     use super::{Waiter, shares};
+    use crate::rollout::fixtures::rows;
 
-    /// The places of the namespaces `a` and `b`, those that wait, and who gets the free places.
-    type Row = (&'static str, u32, [u32; 2], &'static [Waiter<'static>], &'static str);
+    /// How many are free, the places of the namespaces `a` and `b`, those that wait, and who gets the free places. `a1 0+2 @5`
+    /// has no place, wants two, and waits since 5; the letter is its namespace.
+    const ROWS: &str = "
+        nobody waits                                                  | 3 | 0 0 |                                     |
+        nothing is free                                               | 0 | 0 0 | a1 0+1 @5                           |
+        one waits                                                     | 3 | 0 0 | a1 0+2 @5                           | a1 a1
+        the one that has waited for longest                           | 1 | 0 0 | a1 0+1 @7, a2 0+1 @5                | a2
+        many of one namespace, and one of another that comes last     | 2 | 0 0 | a1 0+1 @1, a2 0+1 @2, a3 0+1 @3, b1 0+1 @9 | a1 b1
+        the namespace with fewer places, although it waits for less   | 1 | 2 1 | a1 0+1 @1, b1 1+1 @9                | b1
+        the rest, when the other namespace has as many                | 3 | 1 0 | a1 0+9 @1, b1 0+1 @9                | b1 a1 a1
+        a namespace that has many, while nobody else waits            | 1 | 9 0 | a1 9+1 @1                           | a1
+        within a namespace, the one with fewer places                 | 3 | 1 0 | a1 1+5 @1, a2 0+5 @2                | a2 a1 a2
+        one that wants none waits no more                             | 1 | 0 0 | a1 0+0 @1, b1 0+1 @2                | b1
+    ";
 
-    /// `uid` is the namespace and a number.
-    const fn waits(uid: &str, has: u32, wants: u32, since: u64) -> Waiter<'_> {
-        let namespace = if uid.as_bytes()[0] == b'a' { "a" } else { "b" };
+    fn waiter(text: &str) -> Waiter<'_> {
+        let [uid, places, since] = text.split_whitespace().collect::<Vec<_>>()[..] else {
+            panic!("{text}");
+        };
+        let (has, wants) = places.split_once('+').unwrap();
         Waiter {
-            namespace,
+            namespace: &uid[..1],
             uid,
-            has,
-            wants,
-            since,
+            has: has.parse().unwrap(),
+            wants: wants.parse().unwrap(),
+            since: since[1..].parse().unwrap(),
         }
     }
 
-    const ROWS: &[Row] = &[
-        ("nobody waits", 3, [0, 0], &[], ""),
-        ("nothing is free", 0, [0, 0], &[waits("a1", 0, 1, 5)], ""),
-        ("one waits", 3, [0, 0], &[waits("a1", 0, 2, 5)], "a1 a1"),
-        (
-            "the one that has waited for longest",
-            1,
-            [0, 0],
-            &[waits("a1", 0, 1, 7), waits("a2", 0, 1, 5)],
-            "a2",
-        ),
-        (
-            "many of one namespace, and one of another that comes last",
-            2,
-            [0, 0],
-            &[
-                waits("a1", 0, 1, 1),
-                waits("a2", 0, 1, 2),
-                waits("a3", 0, 1, 3),
-                waits("b1", 0, 1, 9),
-            ],
-            "a1 b1",
-        ),
-        (
-            "the namespace with fewer places, although it waits for less time",
-            1,
-            [2, 1],
-            &[waits("a1", 0, 1, 1), waits("b1", 1, 1, 9)],
-            "b1",
-        ),
-        (
-            "the rest, when the other namespace has as many",
-            3,
-            [1, 0],
-            &[waits("a1", 0, 9, 1), waits("b1", 0, 1, 9)],
-            "b1 a1 a1",
-        ),
-        (
-            "a namespace that has many, while nobody else waits",
-            1,
-            [9, 0],
-            &[waits("a1", 9, 1, 1)],
-            "a1",
-        ),
-        (
-            "within a namespace, the one with fewer places",
-            3,
-            [1, 0],
-            &[waits("a1", 1, 5, 1), waits("a2", 0, 5, 2)],
-            "a2 a1 a2",
-        ),
-        (
-            "one that wants none waits no more",
-            1,
-            [0, 0],
-            &[waits("a1", 0, 0, 1), waits("b1", 0, 1, 2)],
-            "b1",
-        ),
-    ];
-
     #[test]
     fn free_places_go_to_the_namespace_with_fewest() {
-        for (what, free, [a, b], waiting, expected) in ROWS {
-            let has = [("a", *a), ("b", *b)].into();
-            assert_eq!(shares(*free, waiting, &has).join(" "), *expected, "{what}");
+        for [what, free, places, waiting, expected] in rows(ROWS) {
+            let places = places.split(' ').map(|places| places.parse().unwrap());
+            let has = ["a", "b"].into_iter().zip(places).collect();
+            let waiting = waiting.split(", ").filter(|text| !text.is_empty());
+            let waiting: Vec<Waiter<'_>> = waiting.map(waiter).collect();
+            let found = shares(free.parse().unwrap(), &waiting, &has);
+            assert_eq!(found.join(" "), expected, "{what}");
         }
     }
 }

@@ -2,8 +2,9 @@ use serde_json::{Value, json};
 
 use super::was_counted;
 use crate::controller::fixtures;
+use crate::controller::fixtures::changed;
 use crate::gate::{Idle, SetView};
-use crate::rollout::fixtures::web;
+use crate::rollout::fixtures::{rows, web};
 use crate::templates::{Revision, UpdatePolicy};
 
 /// A set with `OnClaimDelete` or with a withdrawn change, and its report.
@@ -26,34 +27,26 @@ fn reported(idle: &Idle) -> (SetView, Value) {
     (set, serde_json::to_value(report).unwrap())
 }
 
+/// The report, whether a change was withdrawn, a change of the report, and whether the set was counted.
+const ROWS: &str = r#"
+    counted                   | OnClaimDelete | /spec/setRef/uid            | "set-uid"    | true
+    withdrawn                 | Withdrawn     | /spec/setRef/uid            | "set-uid"    | true
+    of another set            | OnClaimDelete | /spec/setRef/uid            | "other"      | false
+    there were fewer replicas | OnClaimDelete | /status/replicas            | 2            | false
+    it was rolled out         | OnClaimDelete | /status/conditions/0/reason | "RollingOut" | false
+    never reported            | Withdrawn     | /status                     | null         | false
+"#;
+
 #[test]
 fn counted_set_is_recognized_by_its_report() {
-    type Row = (&'static str, Idle, &'static str, Value, bool);
-    let uid = "/spec/setRef/uid";
-    let rows: [Row; 6] = [
-        ("counted", Idle::OnClaimDelete, uid, json!("set-uid"), true),
-        ("withdrawn", Idle::Withdrawn, uid, json!("set-uid"), true),
-        ("of another set", Idle::OnClaimDelete, uid, json!("other"), false),
-        (
-            "there were fewer replicas",
-            Idle::OnClaimDelete,
-            "/status/replicas",
-            json!(2),
-            false,
-        ),
-        (
-            "it was rolled out",
-            Idle::OnClaimDelete,
-            "/status/conditions/0/reason",
-            json!("RollingOut"),
-            false,
-        ),
-        ("never reported", Idle::Withdrawn, "/status", Value::Null, false),
-    ];
-    for (why, idle, path, value, expected) in rows {
-        let (set, mut report) = reported(&idle);
-        *report.pointer_mut(path).unwrap() = value;
-        let report = serde_json::from_value(report).unwrap();
-        assert_eq!(was_counted(&set, &idle, &report), expected, "{why}");
+    for [why, idle, place, json, expected] in rows(ROWS) {
+        let idle = if idle == "Withdrawn" {
+            Idle::Withdrawn
+        } else {
+            Idle::OnClaimDelete
+        };
+        let (set, report) = reported(&idle);
+        let report = serde_json::from_value(changed(report, place, json)).unwrap();
+        assert_eq!(was_counted(&set, &idle, &report).to_string(), expected, "{why}");
     }
 }

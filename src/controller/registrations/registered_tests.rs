@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::{Labels, Registered, SetKind};
 use crate::api::Settings;
+use crate::rollout::fixtures::rows;
 
 fn labels(namespace: &str) -> Labels {
     let tenant = if namespace == "system" { "no" } else { "yes" };
@@ -54,19 +55,14 @@ fn guard_with(change: impl Fn(&mut Value, &mut Value)) -> Registered {
     }
 }
 
-/// A policy object with a change. It is parsed from text because its settings stay unparsed JSON.
-fn policy(change: fn(&mut Value)) -> super::KubewardenPolicy {
+/// A policy object with a change, a merge patch. It is parsed from text because its settings stay unparsed JSON.
+fn policy(change: &str) -> super::KubewardenPolicy {
     let mut policy = json!({
         "metadata": {"name": "volumes"},
         "spec": {"module": "registry://example.com/claim-rollout/policy:v1", "mutating": true, "rules": [rule()]},
     });
-    change(&mut policy);
+    json_patch::merge(&mut policy, &serde_json::from_str(change).unwrap());
     serde_json::from_str(&policy.to_string()).unwrap()
-}
-
-fn with_policy(mut registered: Registered, policy: super::KubewardenPolicy) -> Registered {
-    registered.policies.push(policy);
-    registered
 }
 
 fn is_judged(registered: &Registered) -> bool {
@@ -239,110 +235,51 @@ fn sets_of_openkruise_are_judged_by_rules_for_their_group() {
     assert!(is_judged(&both()));
 }
 
+/// The name of a webhook, a change of the policy object `volumes`, and whether the webhook is ours.
+const MODULES: &str = r#"
+    no policy object            | clusterwide-volumes.kubewarden.admission  |                                                  | false
+    its policy object           | clusterwide-volumes.kubewarden.admission  | {}                                               | true
+    that of a namespace         | namespaced-a-volumes.kubewarden.admission | {"metadata": {"namespace": "a"}}                 | false
+    of one name in a namespace  | clusterwide-volumes.kubewarden.admission  | {"metadata": {"namespace": "a"}}                 | false
+    of a namespace, and cluster | namespaced-a-volumes.kubewarden.admission | {}                                               | false
+    another module              | clusterwide-volumes.kubewarden.admission  | {"spec": {"module": "registry://example.com/x"}} | false
+    one that is validating      | clusterwide-volumes.kubewarden.admission  | {"spec": {"mutating": false}}                    | false
+"#;
+
 #[test]
 fn webhook_of_another_name_is_ours_by_its_module() {
-    let named = |name: &'static str| {
+    for [which, name, change, expected] in rows(MODULES) {
         let mut registered = webhook(|_| {});
-        registered.configurations[0].webhooks[0].name = name.to_owned();
-        registered
-    };
-    let cluster = || policy(|_| {});
-    let of_a = || policy(|it| it["metadata"]["namespace"] = json!("a"));
-    let clusterwide = "clusterwide-volumes.kubewarden.admission";
-    for (which, registered, expected) in [
-        ("no policy object", named(clusterwide), false),
-        ("its policy object", with_policy(named(clusterwide), cluster()), true),
-        (
-            "that of a namespace",
-            with_policy(named("namespaced-a-volumes.kubewarden.admission"), of_a()),
-            false,
-        ),
-        (
-            "of one name in a namespace",
-            with_policy(named(clusterwide), of_a()),
-            false,
-        ),
-        (
-            "of a namespace and a name of the cluster",
-            with_policy(named("namespaced-a-volumes.kubewarden.admission"), cluster()),
-            false,
-        ),
-        (
-            "another module",
-            with_policy(
-                named(clusterwide),
-                policy(|it| it["spec"]["module"] = json!("registry://example.com/labels")),
-            ),
-            false,
-        ),
-        (
-            "one that is validating",
-            with_policy(named(clusterwide), policy(|it| it["spec"]["mutating"] = json!(false))),
-            false,
-        ),
-    ] {
-        assert_eq!(is_judged(&registered), expected, "{which}");
+        name.clone_into(&mut registered.configurations[0].webhooks[0].name);
+        registered.policies.extend((!change.is_empty()).then(|| policy(change)));
+        assert_eq!(is_judged(&registered).to_string(), expected, "{which}");
     }
 }
 
+/// A change of a policy object, our settings, the namespace of the controller, and the differences.
+const SETTINGS: &str = r#"
+    the same                   | {"spec": {"settings": {"shrink": "Recover", "pvcChecks": "Warn"}}} | {"shrink": "Recover"} | |
+    another                    | {"spec": {"settings": {"shrink": "Recover", "pvcChecks": "Warn"}}} | {} |   | shrink: expected Deny, but found Recover
+    another for the namespace  | {"spec": {"settings": {"shrink": "Recover", "pvcChecks": "Warn"}}} | {} | a | shrink: expected Deny, but found Recover
+    none are the defaults      | {}                                                                 | {} |   |
+    none, and we have one      | {}                                   | {"maxPVCLookups": 5} |   | maxPVCLookups: expected 5, but found 20
+    invalid ones               | {"spec": {"settings": {"mode": "Divert"}}} | {} | | settings: mode: expected one of Stage, ValidateOnly, but found "Divert"
+    for other namespaces       | {"spec": {"settings": {"shrink": "Recover"}, "namespaceSelector": {"matchLabels": {"tenant": "no"}}}} | {} | a |
+    of a policy of a namespace | {"spec": {"settings": {"shrink": "Recover"}}, "metadata": {"namespace": "a"}} | {} | a |
+    that warns of a retention policy | {"spec": {"settings": {"mode": "ValidateOnly"}, "mutating": false}} | {} | |
+"#;
+
 #[test]
 fn settings_of_policy_objects_are_compared_with_ours() {
-    let recovers = || policy(|it| it["spec"]["settings"] = json!({"shrink": "Recover", "pvcChecks": "Warn"}));
-    let differing = |policy, settings: &str, namespace: Option<&str>| {
-        let registered = with_policy(Registered::default(), policy);
-        registered.differing(&Settings::read(settings).unwrap(), namespace.map(labels).as_ref())
-    };
-    let shrink = "volumes: shrink: expected Deny, but found Recover";
-    for (which, policy, settings, namespace, expected) in [
-        ("the same", recovers(), r#"{"shrink": "Recover"}"#, None, vec![]),
-        ("another", recovers(), "{}", None, vec![shrink]),
-        ("another for the namespace", recovers(), "{}", Some("a"), vec![shrink]),
-        ("none are the defaults", policy(|_| {}), "{}", None, vec![]),
-        (
-            "none, and we have one",
-            policy(|_| {}),
-            r#"{"maxPVCLookups": 5}"#,
-            None,
-            vec!["volumes: maxPVCLookups: expected 5, but found 20"],
-        ),
-        (
-            "invalid ones",
-            policy(|it| it["spec"]["settings"] = json!({"mode": "Divert"})),
-            "{}",
-            None,
-            vec!["volumes: settings: mode: expected one of Stage, ValidateOnly, but found \"Divert\""],
-        ),
-        (
-            "of a policy for other namespaces",
-            policy(|it| {
-                it["spec"]["settings"] = json!({"shrink": "Recover"});
-                it["spec"]["namespaceSelector"] = json!({"matchLabels": {"tenant": "no"}});
-            }),
-            "{}",
-            Some("a"),
-            vec![],
-        ),
-        (
-            "of a policy of a namespace",
-            policy(|it| {
-                it["spec"]["settings"] = json!({"shrink": "Recover"});
-                it["metadata"]["namespace"] = json!("a");
-            }),
-            "{}",
-            Some("a"),
-            vec![],
-        ),
-        (
-            "of the policy that warns of a retention policy",
-            policy(|it| {
-                it["spec"]["settings"] = json!({"mode": "ValidateOnly"});
-                it["spec"]["mutating"] = json!(false);
-            }),
-            "{}",
-            None,
-            vec![],
-        ),
-    ] {
-        assert_eq!(differing(policy, settings, namespace), expected, "{which}");
+    for [which, change, settings, namespace, expected] in rows(SETTINGS) {
+        let policies = vec![policy(change)];
+        let registered = Registered {
+            policies,
+            ..Registered::default()
+        };
+        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty()).map(labels);
+        let found = registered.differing(&Settings::read(settings).unwrap(), namespace.as_ref());
+        let expected = Some(format!("volumes: {expected}")).filter(|_| !expected.is_empty());
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{which}");
     }
 }

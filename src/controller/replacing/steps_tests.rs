@@ -64,47 +64,21 @@ async fn patch_of_a_set_names_uid_and_version() {
     let retain = json!({"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain"}});
     let both = json!([FINALIZER, "example.com/other"]);
     let held = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": HOLD}});
-    let strategy = json!({"rollingUpdate": null});
-    for (step, when_deleted, metadata, spec) in [
-        (Step::Mark(seen()), "Delete", json!({"finalizers": both}), retain),
-        (Step::Mark(seen()), "Retain", json!({"finalizers": both}), Value::Null),
-        (
-            Step::RestoreStrategy {
-                set: seen(),
-                strategy: strategy.clone(),
-            },
-            "Retain",
-            json!({}),
-            json!({"updateStrategy": strategy}),
-        ),
-        (
-            Step::RestoreStaged {
-                set: seen(),
-                staged: "text".to_owned(),
-            },
-            "Retain",
-            json!({"annotations": {(keys::STAGED): "text"}}),
-            Value::Null,
-        ),
-        (
-            Step::RestoreManagers {
-                set: seen(),
-                managed_fields: json!([{"manager": "kubectl"}]),
-            },
-            "Retain",
-            json!({"managedFields": [{"manager": "kubectl"}]}),
-            Value::Null,
-        ),
-        (
-            Step::ScaleUp {
-                set: seen(),
-                replicas: 3,
-            },
-            "Retain",
-            json!({}),
-            json!({"replicas": 3, "updateStrategy": held}),
-        ),
-    ] {
+    let mut patches = 0;
+    for (step, when_deleted) in all_steps()
+        .into_iter()
+        .flat_map(|step| [(step.clone(), "Delete"), (step, "Retain")])
+    {
+        let (metadata, spec) = match &step {
+            Step::Mark(_) if when_deleted == "Delete" => (json!({"finalizers": both}), retain.clone()),
+            Step::Mark(_) => (json!({"finalizers": both}), Value::Null),
+            Step::RestoreStrategy { strategy, .. } => (json!({}), json!({"updateStrategy": strategy})),
+            Step::RestoreStaged { staged, .. } => (json!({"annotations": {(keys::STAGED): staged}}), Value::Null),
+            Step::RestoreManagers { managed_fields, .. } => (json!({"managedFields": managed_fields}), Value::Null),
+            Step::ScaleUp { replicas, .. } => (json!({}), json!({"replicas": replicas, "updateStrategy": held})),
+            _ => continue,
+        };
+        patches += 1;
         let all = sent(&objects(when_deleted, None), &step).await;
         let [(request, body)] = &all[..] else {
             panic!("{step:?}: {all:?}");
@@ -117,6 +91,7 @@ async fn patch_of_a_set_names_uid_and_version() {
         }
         assert_eq!(*body, expected, "{step:?}");
     }
+    assert_eq!(patches, 10, "two of each kind");
 }
 
 fn unmark(when_deleted: Option<&str>) -> Step {
@@ -276,7 +251,7 @@ fn all_steps() -> Vec<Step> {
         },
         Step::RestoreStrategy {
             set: seen(),
-            strategy: json!({}),
+            strategy: json!({"rollingUpdate": null}),
         },
         Step::RestoreStaged {
             set: seen(),
@@ -284,7 +259,7 @@ fn all_steps() -> Vec<Step> {
         },
         Step::RestoreManagers {
             set: seen(),
-            managed_fields: json!([]),
+            managed_fields: json!([{"manager": "kubectl"}]),
         },
         Step::OwnReport { uid: "new".to_owned() },
         Step::LeaveForeign(fault),

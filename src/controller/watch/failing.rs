@@ -103,79 +103,35 @@ mod tests {
     use tokio::time::Instant;
 
     use super::{Failing, of_watch};
+    use crate::rollout::fixtures::rows;
 
-    /// What happens, by the second: a failure with this cause, or a success. Then what is reported at this second.
-    type Row = (
-        &'static str,
-        &'static [(u64, Option<&'static str>)],
-        u64,
-        Option<&'static str>,
-    );
-
-    const ROWS: &[Row] = &[
-        ("nothing", &[], 1000, None),
-        ("a failure", &[(0, Some("403 a"))], 60, None),
-        ("not for a minute", &[(0, Some("403 a")), (59, Some("403 a"))], 70, None),
-        (
-            "for a minute",
-            &[(0, Some("403 a")), (60, Some("403 a"))],
-            60,
-            Some("403 a"),
-        ),
-        (
-            "a success",
-            &[(0, Some("403 a")), (59, None), (60, Some("403 a"))],
-            100,
-            None,
-        ),
-        (
-            "two failures with a success between them, which nobody sees",
-            &[(0, Some("500 a")), (120, Some("500 a"))],
-            130,
-            None,
-        ),
-        (
-            "many failures, and then silence",
-            &[(0, Some("500 a")), (60, Some("500 a"))],
-            180,
-            None,
-        ),
-        (
-            "other numbers",
-            &[
-                (0, Some("504 timeout after 31 s")),
-                (70, Some("504 timeout after 32 s")),
-            ],
-            80,
-            Some("504 timeout after 31 s"),
-        ),
-        (
-            "another cause, soon",
-            &[(0, Some("403 a")), (59, Some("500 b")), (61, Some("403 a"))],
-            62,
-            Some("403 a"),
-        ),
-        (
-            "another cause, later",
-            &[(0, Some("403 a")), (60, Some("500 b")), (100, Some("403 a"))],
-            110,
-            Some("500 b"),
-        ),
-    ];
+    /// What happens, by the second: a failure with this cause, or `ok`. Then what is reported at this second.
+    const ROWS: &str = "
+        nothing                           |                                                     | 1000 |
+        a failure                         | 0: 403 a                                            | 60   |
+        not for a minute                  | 0: 403 a, 59: 403 a                                 | 70   |
+        for a minute                      | 0: 403 a, 60: 403 a                                 | 60   | 403 a
+        a success                         | 0: 403 a, 59: ok, 60: 403 a                         | 100  |
+        a success that nobody sees        | 0: 500 a, 120: 500 a                                | 130  |
+        many failures, and then silence   | 0: 500 a, 60: 500 a                                 | 180  |
+        other numbers                     | 0: 504 timeout after 31 s, 70: 504 timeout after 32 s | 80 | 504 timeout after 31 s
+        another cause, soon               | 0: 403 a, 59: 500 b, 61: 403 a                      | 62   | 403 a
+        another cause, later              | 0: 403 a, 60: 500 b, 100: 403 a                     | 110  | 500 b
+    ";
 
     #[test]
     fn reads_that_fail_for_a_minute_are_reported() {
         let begun = Instant::now();
-        let at = |seconds| begun + Duration::from_secs(seconds);
-        for (what, events, now, expected) in ROWS {
+        let at = |seconds: &str| begun + Duration::from_secs(seconds.parse().unwrap());
+        for [what, events, now, expected] in rows(ROWS) {
             let mut failing = Failing::default();
-            for (second, event) in *events {
+            for (second, event) in events.split(", ").filter_map(|event| event.split_once(": ")) {
                 match event {
-                    Some(why) => failing.failed((*why).to_owned(), at(*second)),
-                    None => failing.succeeded(),
+                    "ok" => failing.succeeded(),
+                    why => failing.failed(why.to_owned(), at(second)),
                 }
             }
-            assert_eq!(failing.reported(at(*now)), *expected, "{what}");
+            assert_eq!(failing.reported(at(now)).unwrap_or_default(), expected, "{what}");
         }
     }
 

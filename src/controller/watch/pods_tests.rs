@@ -4,6 +4,7 @@ use serde_json::json;
 use super::PodStore;
 use crate::controller::objects::pod::SlimPod;
 use crate::gate::SetView;
+use crate::rollout::fixtures::rows;
 
 /// A Pod from namespace, name, uid of the controller, PVCs and phase.
 fn pod([namespace, name, controller, claims, phase]: [&str; 5]) -> SlimPod {
@@ -32,44 +33,22 @@ fn of_web(pods: &PodStore) -> String {
     names.join(" ")
 }
 
+/// A Pod, and whether it is one of the set: namespace, name, uid of the controller, PVCs, phase.
+const ROWS: &str = "
+    its own                      | a | web-0  | web-uid | data-web-0      | Running   | web-0
+    its own, out of range        | a | web-7  | web-uid | data-web-7      | Running   | web-7
+    another's that mounts it     | a | backup | job-uid | logs data-web-0 | Running   | backup
+    another's that has ended     | a | backup | job-uid | data-web-0      | Succeeded |
+    another's that mounts others | a | db-0   | db-uid  | data-db-0       | Running   |
+    of another namespace         | b | web-0  | db-uid  | data-web-0      | Running   |
+    its own, without claims      | a | web-0  | web-uid |                 | Running   | web-0
+";
+
 #[test]
 fn set_has_its_pods_and_those_that_mount_its_claims() {
-    let rows = [
-        ("its own", ["a", "web-0", "web-uid", "data-web-0", "Running"], "web-0"),
-        (
-            "its own, out of range",
-            ["a", "web-7", "web-uid", "data-web-7", "Running"],
-            "web-7",
-        ),
-        (
-            "another's that mounts it",
-            ["a", "backup", "job-uid", "logs data-web-0", "Running"],
-            "backup",
-        ),
-        (
-            "another's that has ended",
-            ["a", "backup", "job-uid", "data-web-0", "Succeeded"],
-            "",
-        ),
-        (
-            "another's that mounts others",
-            ["a", "db-0", "db-uid", "data-db-0", "Running"],
-            "",
-        ),
-        (
-            "of another namespace",
-            ["b", "web-0", "db-uid", "data-web-0", "Running"],
-            "",
-        ),
-        (
-            "its own, without claims",
-            ["a", "web-0", "web-uid", "", "Running"],
-            "web-0",
-        ),
-    ];
-    for (what, row, expected) in rows {
+    for [what, namespace, name, controller, claims, phase, expected] in rows(ROWS) {
         let pods = PodStore::default();
-        pods.note(&Event::Apply(pod(row)));
+        pods.note(&Event::Apply(pod([namespace, name, controller, claims, phase])));
         assert_eq!(of_web(&pods), expected, "{what}");
     }
 }

@@ -73,11 +73,12 @@ pub(crate) fn of_claim(sent: &Value, apply: &ApplyClaim, reply: &ObjectMeta, cla
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::{ApplyClaim, of_claim, of_set};
+    use crate::controller::fixtures::changed;
     use crate::controller::objects::claim::Applied;
-    use crate::rollout::fixtures::label;
+    use crate::rollout::fixtures::{label, rows};
     use crate::templates::ClaimName;
 
     #[test]
@@ -98,58 +99,20 @@ mod tests {
         }
     }
 
-    /// A description, a change of the reply, and the expected message.
-    type Row = (&'static str, fn(&mut Value), &'static str);
-
-    const ROWS: &[Row] = &[
-        ("nothing", |_| {}, ""),
-        ("more", |reply| reply["metadata"]["labels"]["other"] = json!("x"), ""),
-        ("the same size in another unit", |reply| size(reply, "2048Mi"), ""),
-        ("a larger size", |reply| size(reply, "3Gi"), ""),
-        (
-            "a smaller size",
-            |reply| size(reply, "1Gi"),
-            "storage 2Gi came back as 1Gi",
-        ),
-        (
-            "our label",
-            |reply| remove(reply, "/metadata/labels", "claim-rollout.io/revision"),
-            "label claim-rollout.io/revision b.xz245 came back empty",
-        ),
-        (
-            "every label",
-            |reply| remove(reply, "/metadata", "labels"),
-            "label claim-rollout.io/revision b.xz245 came back empty, label tier a came back empty",
-        ),
-        (
-            "a label of the template",
-            |reply| reply["metadata"]["labels"]["tier"] = json!("b"),
-            "label tier a came back as b",
-        ),
-        (
-            "an annotation",
-            |reply| remove(reply, "/metadata", "annotations"),
-            "annotation note n came back empty",
-        ),
-        (
-            "no class",
-            |reply| remove(reply, "/spec", "volumeAttributesClassName"),
-            "volumeAttributesClassName fast came back empty",
-        ),
-        (
-            "another class",
-            |reply| reply["spec"]["volumeAttributesClassName"] = json!("slow"),
-            "volumeAttributesClassName fast came back as slow",
-        ),
-    ];
-
-    fn size(reply: &mut Value, size: &str) {
-        reply["spec"]["resources"]["requests"]["storage"] = json!(size);
-    }
-
-    fn remove(reply: &mut Value, parent: &str, key: &str) {
-        reply.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(key);
-    }
+    /// A change of the reply, where and to what, and the message.
+    const ROWS: &str = r#"
+        nothing                       | /kind                                              | "PersistentVolumeClaim" |
+        more                          | /metadata/labels/other                             | "x"      |
+        the same size in another unit | /spec/resources/requests/storage                   | "2048Mi" |
+        a larger size                 | /spec/resources/requests/storage                   | "3Gi"    |
+        a smaller size                | /spec/resources/requests/storage                   | "1Gi"    | storage 2Gi came back as 1Gi
+        our label                     | /metadata/labels                                   | {"tier": "a"} | label claim-rollout.io/revision b.xz245 came back empty
+        every label                   | /metadata/labels                                   | null     | label claim-rollout.io/revision b.xz245 came back empty, label tier a came back empty
+        a label of the template       | /metadata/labels/tier                              | "b"      | label tier a came back as b
+        an annotation                 | /metadata/annotations                              | null     | annotation note n came back empty
+        no class                      | /spec/volumeAttributesClassName                    | null     | volumeAttributesClassName fast came back empty
+        another class                 | /spec/volumeAttributesClassName                    | "slow"   | volumeAttributesClassName fast came back as slow
+    "#;
 
     fn apply() -> ApplyClaim {
         ApplyClaim {
@@ -165,36 +128,31 @@ mod tests {
         }
     }
 
-    fn message(apply: &ApplyClaim, change: fn(&mut Value)) -> String {
+    fn message(apply: &ApplyClaim, place: &str, json: &str) -> String {
         let sent = crate::controller::write::requests::body(apply);
-        let mut reply = sent.clone();
-        change(&mut reply);
+        let reply = changed(sent.clone(), place, json);
         let reply: Applied = serde_json::from_str(&reply.to_string()).unwrap();
         let message = of_claim(&sent, apply, &reply.metadata, &reply.read.unwrap()).unwrap_or_default();
-        let changed = "a webhook changed what was asked for, or a feature is off: ";
-        message.strip_prefix(changed).map(str::to_owned).unwrap_or(message)
+        let why = "a webhook changed what was asked for, or a feature is off: ";
+        message.strip_prefix(why).map(str::to_owned).unwrap_or(message)
     }
 
     #[test]
     fn claim_with_other_values_lists_each_field() {
-        for (row, change, expected) in ROWS {
-            assert_eq!(message(&apply(), *change), *expected, "{row}");
+        for [row, place, json, expected] in rows(ROWS) {
+            assert_eq!(message(&apply(), place, json), expected, "{row}");
         }
         let plain = ApplyClaim {
             volume_attributes_class_name: None,
             ..apply()
         };
-        let classed = |reply: &mut Value| reply["spec"]["volumeAttributesClassName"] = json!("slow");
-        assert_eq!(message(&plain, classed), "", "no class was asked for");
+        let classed = message(&plain, "/spec/volumeAttributesClassName", "\"slow\"");
+        assert_eq!(classed, "", "no class was asked for");
         let lowered = ApplyClaim {
             taken_back: Some("5Gi".parse().unwrap()),
             ..apply()
         };
-        let expected = "storage 2Gi came back as 5Gi";
-        assert_eq!(
-            message(&lowered, |reply| size(reply, "5Gi")),
-            expected,
-            "it was to be taken back"
-        );
+        let kept = message(&lowered, "/spec/resources/requests/storage", "\"5Gi\"");
+        assert_eq!(kept, "storage 2Gi came back as 5Gi", "it was to be taken back");
     }
 }
