@@ -1,5 +1,7 @@
 //! Every kind that is watched or listed, for tests and the fuzzer.
 
+use std::sync::LazyLock;
+
 use kube::core::{ObjectList, WatchEvent};
 use serde::de::DeserializeOwned;
 
@@ -20,48 +22,16 @@ pub(super) type Reads = fn(&str) -> Result<usize, String>;
 
 /// The keys that the readers know, and one that they do not know.
 #[cfg_attr(not(fuzzing), allow(unreachable_pub, reason = "only the fuzzer is another crate"))]
-pub const FIELDS: [&str; 40] = [
-    "metadata",
-    "spec",
-    "status",
-    "name",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "labels",
-    "annotations",
-    "managedFields",
-    "fieldsV1",
-    "f:spec",
-    "ownerReferences",
-    "controller",
-    "finalizers",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "time",
-    "conditions",
-    "type",
-    "lastTransitionTime",
-    "volumes",
-    "persistentVolumeClaim",
-    "replicas",
-    "selector",
-    "matchLabels",
-    "volumeClaimTemplates",
-    "updateStrategy",
-    "rollingUpdate",
-    "hard",
-    "used",
-    "limits",
-    "resources",
-    "requests",
-    "storage",
-    "webhooks",
-    "rules",
-    "data",
-    "claim-rollout.io/unread",
-];
+pub static FIELDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let fields = "
+        metadata spec status name namespace uid resourceVersion generation labels annotations managedFields fieldsV1
+        f:spec ownerReferences controller finalizers creationTimestamp deletionTimestamp time conditions type
+        lastTransitionTime volumes persistentVolumeClaim replicas selector matchLabels volumeClaimTemplates
+        updateStrategy rollingUpdate hard used limits resources requests storage webhooks rules data
+        claim-rollout.io/unread
+    ";
+    fields.split_whitespace().collect()
+});
 
 /// Every kind that is watched or listed.
 pub(super) const KINDS: [(&str, Reads); 17] = [

@@ -69,15 +69,12 @@ struct KnownAdmission {
     /// Why the policy objects of Kubewarden could not be listed. Those that were known before count.
     unlisted: Option<String>,
     /// The labels of namespaces, or why they cannot be read.
-    labels: HashMap<String, Result<Labels, String>>,
+    labels: HashMap<String, Readable<Labels>>,
     differing: Vec<String>,
 }
 
 /// The result of a read: the objects, or the message of the API server about the missing right.
-enum Readable<T> {
-    Done(T),
-    Forbidden(String),
-}
+type Readable<T> = Result<T, String>;
 
 impl Admission {
     pub(crate) fn new(
@@ -214,8 +211,8 @@ impl Admission {
     /// by their names. If their list fails, as with a broken conversion, those that were known stay.
     async fn policies(&self, unlisted: &mut Option<String>, known: &KnownAdmission) -> Vec<KubewardenPolicy> {
         match listed(&self.client, POLICIES).await {
-            Ok(Readable::Done(policies)) => policies,
-            Ok(Readable::Forbidden(why)) => {
+            Ok(Ok(policies)) => policies,
+            Ok(Err(why)) => {
                 tracing::debug!(why, "the settings of policy objects are not compared");
                 Vec::new()
             }
@@ -231,12 +228,10 @@ impl Admission {
     }
 
     /// The labels of a namespace, or why they cannot be read.
-    async fn labels(&self, namespace: &str) -> Result<Result<Labels, String>, ReconcileError> {
+    async fn labels(&self, namespace: &str) -> Result<Readable<Labels>, ReconcileError> {
         let namespaces: Api<Namespace> = Api::all(self.client.clone());
-        Ok(match read(namespaces.get_metadata_opt(namespace).await)? {
-            Readable::Done(found) => Ok(found.and_then(|found| found.metadata.labels).unwrap_or_default()),
-            Readable::Forbidden(why) => Err(why),
-        })
+        let found = read(namespaces.get_metadata_opt(namespace).await)?;
+        Ok(found.map(|found| found.and_then(|found| found.metadata.labels).unwrap_or_default()))
     }
 }
 
@@ -272,13 +267,10 @@ impl KnownAdmission {
 
     /// Returns the objects. If they cannot be read, keeps the reason.
     fn keep<T>(&mut self, read: Readable<Vec<T>>) -> Vec<T> {
-        match read {
-            Readable::Done(objects) => objects,
-            Readable::Forbidden(why) => {
-                self.unread = Some(why);
-                Vec::new()
-            }
-        }
+        read.unwrap_or_else(|why| {
+            self.unread = Some(why);
+            Vec::new()
+        })
     }
 }
 
@@ -298,15 +290,15 @@ where
     let listed = lists::objects(client, url, ListParams::default()).fold(Some).await;
     match listed.map(|listed| listed.kept) {
         // The API server does not serve the kind.
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Readable::Done(Vec::new())),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Ok(Vec::new())),
         listed => read(listed),
     }
 }
 
 fn read<T>(answer: kube::Result<T>) -> Result<Readable<T>, ReconcileError> {
     match answer {
-        Ok(found) => Ok(Readable::Done(found)),
-        Err(kube::Error::Api(status)) if status.code == 403 => Ok(Readable::Forbidden(status.message.clone())),
+        Ok(found) => Ok(Ok(found)),
+        Err(kube::Error::Api(status)) if status.code == 403 => Ok(Err(status.message.clone())),
         Err(error) => Err(ReconcileError::Admission(api_calls::text(&error))),
     }
 }

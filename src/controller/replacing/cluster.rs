@@ -41,6 +41,9 @@ pub(crate) struct Cluster {
     pub(crate) clock: fn() -> Millis,
 }
 
+/// A request, or why it cannot be built.
+type BuiltRequest = Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>;
+
 /// The namespace and the name of a StatefulSet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SetName {
@@ -177,6 +180,14 @@ impl Cluster {
             Some(_) => call(secrets.replace(&secret_name(set), &params, &secret)).await,
         };
         written.and_then(|secret| ApiOutcome::Done([secret.uid(), secret.resource_version()]))
+    }
+
+    /// Sends a request about StatefulSets.
+    pub(super) async fn send(&self, request: BuiltRequest) -> ApiOutcome<Value> {
+        match request {
+            Ok(request) => call(self.client.request::<Value>(request)).await,
+            Err(error) => ApiOutcome::denied("Invalid", error.to_string()),
+        }
     }
 
     /// Deletes the journal that was read.

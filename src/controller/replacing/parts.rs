@@ -15,7 +15,7 @@ use super::answer::{existing, read};
 use super::cluster::{Cluster, SetName, sets_path};
 use super::others::owned_by;
 use crate::api::Settings;
-use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, outcome, post};
+use crate::controller::calls::api_calls::{ApiOutcome, deletion, outcome, post};
 use crate::controller::objects::blockers::SlimQuota;
 use crate::controller::objects::claim::SlimClaim;
 use crate::controller::objects::pod::{POD_REVISION, PodSpec, PodStatus, SlimPod};
@@ -234,8 +234,7 @@ impl Cluster {
         let mut params = orphan(live.uid(), None);
         params.dry_run = true;
         let request = Request::new(sets_path(&set.namespace)).delete(&set.name, &params);
-        let request = request.map_err(|error| error.to_string())?;
-        match call(self.client.request::<Value>(request)).await {
+        match self.send(request).await {
             ApiOutcome::Done(_) => Ok(()),
             other => Err(other.why()),
         }
@@ -247,10 +246,8 @@ impl Cluster {
             ..post()
         };
         let body = object.to_string().into_bytes();
-        match Request::new(sets_path(&set.namespace)).create(&params, body) {
-            Ok(request) => call(self.client.request::<Value>(request)).await,
-            Err(error) => ApiOutcome::denied("Invalid", error.to_string()),
-        }
+        let request = Request::new(sets_path(&set.namespace)).create(&params, body);
+        self.send(request).await
     }
 }
 

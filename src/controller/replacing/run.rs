@@ -62,18 +62,7 @@ impl<'a> Run<'a> {
     /// Waits for a place.
     async fn take_place(&mut self) {
         let (begun, is_absent) = (self.machine.has_begun(), self.machine.is_absent());
-        let waits = |fault| {
-            let (uid, replicas, what) = (None, None, Happened::Waits(fault));
-            send(
-                self.notices,
-                Notice {
-                    uid,
-                    replicas,
-                    is_absent,
-                    what,
-                },
-            );
-        };
+        let waits = |fault| send(self.notices, notice(None, Happened::Waits(fault)));
         self.place.take(begun, is_absent, waits).await;
     }
 
@@ -124,6 +113,16 @@ impl<'a> Run<'a> {
         for notice in self.machine.notices() {
             send(self.notices, notice);
         }
+    }
+}
+
+/// A notice about a set that is not absent, with this uid.
+pub(super) fn notice(uid: Option<String>, what: Happened) -> Notice {
+    Notice {
+        uid,
+        replicas: None,
+        is_absent: false,
+        what,
     }
 }
 

@@ -10,13 +10,13 @@ use kube::ResourceExt;
 use super::cluster::{SetName, allows};
 use super::place::{Begins, RunPlace};
 use super::queue::{Due, LastReport, Reconciles, Replacements, Rest, State, name_of};
-use super::run::Run;
+use super::run::{Run, notice};
 use crate::api::Seconds;
 use crate::controller::calls::api_calls::ApiOutcome;
 use crate::controller::locking::lock;
 use crate::controller::objects::set::SlimSet;
 use crate::controller::watch::streams;
-use crate::replace::{Ended, Happened, Machine, MachineKind, Notice, Stage, StartFrom};
+use crate::replace::{Ended, Happened, Machine, MachineKind, Stage, StartFrom};
 
 impl Replacements {
     /// Notes that the set is reconciled, until the return value is dropped. None if it is being replaced, so that
@@ -106,9 +106,9 @@ impl Replacements {
             machine: Machine::new(settings, allows, kind, from),
         };
         let notifying = async {
-            while let Some(notice) = noticed.next().await {
-                let is_last = matches!(notice.what, Happened::Ended(_));
-                self.notify(&set, &mut reported, notice).await;
+            while let Some(next) = noticed.next().await {
+                let is_last = matches!(next.what, Happened::Ended(_));
+                self.notify(&set, &mut reported, next).await;
                 if is_last {
                     break;
                 }
@@ -118,12 +118,7 @@ impl Replacements {
             let (uid, ended) = run.run().await;
             let what = Happened::Ended(ended.clone());
             // The receiver is next to it.
-            let _ = notices.unbounded_send(Notice {
-                uid,
-                replicas: None,
-                is_absent: false,
-                what,
-            });
+            let _ = notices.unbounded_send(notice(uid, what));
             ended
         };
         let (ended, ()) = tokio::join!(replacing, notifying);

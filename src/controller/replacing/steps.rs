@@ -95,16 +95,6 @@ impl Cluster {
             None => ApiOutcome::unsure("the answer is no ClaimRollout"),
         })
     }
-
-    async fn send(
-        &self,
-        request: Result<axum::http::Request<Vec<u8>>, kube::core::request::Error>,
-    ) -> ApiOutcome<Value> {
-        match request {
-            Ok(request) => call(self.client.request::<Value>(request)).await,
-            Err(error) => ApiOutcome::denied("Invalid", error.to_string()),
-        }
-    }
 }
 
 /// The write of a step, for the log.

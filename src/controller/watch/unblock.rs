@@ -41,22 +41,13 @@ struct Waiting {
     due: HashSet<(String, String)>,
 }
 
+/// True iff an apply that was denied with this message passes now, in this namespace and for a PVC of this class.
+type LetsPass = dyn Fn(&str, &str, Option<&str>) -> bool + Send + Sync;
+
 /// A watch on blockers, and the task that handles its changes.
 struct Watch {
-    seen: Arc<dyn SeenKind>,
+    lets_pass: Box<LetsPass>,
     _tasks: [Task; 2],
-}
-
-/// The blockers of one kind as the watch last showed them.
-trait SeenKind: Send + Sync {
-    /// True iff an apply that was denied with this message passes now, as far as is known.
-    fn lets_pass(&self, namespace: &str, message: &str, class: Option<&str>) -> bool;
-}
-
-impl<K: Blocker + streams::Watched> SeenKind for Mutex<SeenBlockers<K>> {
-    fn lets_pass(&self, namespace: &str, message: &str, class: Option<&str>) -> bool {
-        lock(self).lets_pass(namespace, message, class)
-    }
 }
 
 /// A kind of blockers that is watched.
@@ -142,7 +133,7 @@ impl Unblock {
     pub(crate) fn lets_pass(&self, set: [&str; 2], message: &str, class: Option<&str>) -> bool {
         let waiting = lock(&self.waiting);
         let mut watches = waiting.watches.iter().filter_map(|watches| watches.of(set));
-        watches.any(|watch| watch.seen.lets_pass(set[0], message, class))
+        watches.any(|watch| (watch.lets_pass)(set[0], message, class))
     }
 
     /// Starts the watch on the kind of blockers at this place, in one namespace or in all.
@@ -171,7 +162,7 @@ impl Unblock {
             }
         });
         Watch {
-            seen,
+            lets_pass: Box::new(move |namespace, message, class| lock(&seen).lets_pass(namespace, message, class)),
             _tasks: [watch, notify_task],
         }
     }
