@@ -13,7 +13,6 @@ use tokio::time::Instant;
 
 use super::tests::{context_of, growing, list, set, templates};
 use super::{Context, reconcile};
-use crate::controller::clock::Clock;
 use crate::controller::fixtures;
 use crate::controller::fixtures::{ReceivedRequest, rollout};
 use crate::controller::locking::lock;
@@ -246,16 +245,10 @@ async fn set_is_reported_while_its_lists_fail() {
 
 /// A context whose PVCs and Pods are listed.
 async fn listed(client: &Client, set: &Arc<SlimSet>, is_stopping: bool) -> Context {
-    let context = listed_at(|| 1000, client, set).await;
-    context.stopping.store(is_stopping, Ordering::Release);
-    context
-}
-
-/// The same with this clock.
-pub(super) async fn listed_at(clock: Clock, client: &Client, set: &Arc<SlimSet>) -> Context {
     let (sets, mut writer) = store();
     writer.apply_watcher_event(&Event::Apply(SlimSet::clone(set)));
-    let context = fixtures::context_at(clock, client, (sets, store().0));
+    let context = fixtures::context_at(|| 1000, client, (sets, store().0));
+    context.stopping.store(is_stopping, Ordering::Release);
     let view = context.observer.view(set).unwrap();
     let ready = async {
         while !context.observer.cache.opened(set, &view).is_ready() {

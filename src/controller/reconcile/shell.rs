@@ -264,7 +264,3 @@ mod tests;
 #[cfg(test)]
 #[path = "left_alone_tests.rs"]
 mod left_alone_tests;
-
-#[cfg(test)]
-#[path = "overtaken_tests.rs"]
-mod overtaken_tests;

@@ -94,11 +94,6 @@ pub(crate) fn templates(size: &str) -> Value {
 
 /// A StatefulSet of one replica with a staged growth.
 pub(super) fn growing() -> SlimSet {
-    serde_json::from_value(growing_sent()).unwrap()
-}
-
-/// The same as the API server sends it.
-pub(super) fn growing_sent() -> Value {
     let change = StagedChange {
         replicas: 0,
         by: "alice".to_owned(),
@@ -118,7 +113,7 @@ pub(super) fn growing_sent() -> Value {
         "replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "volumeClaimTemplates": templates("1Gi"),
     });
     let status = json!({"observedGeneration": 1});
-    json!({"metadata": metadata, "spec": spec, "status": status})
+    serde_json::from_value(json!({"metadata": metadata, "spec": spec, "status": status})).unwrap()
 }
 
 /// The list of a kind: one PVC, and nothing else.

@@ -1,11 +1,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use futures::StreamExt as _;
-use futures::channel::mpsc;
 use serde_json::{Value, json};
 
-use super::{ByHand, Ended, Happened, LiveSet, Machine, MachineKind, Run, RunPlace, StartFrom, Step, cluster};
+use super::{ByHand, Ended, Happened, LiveSet, Step};
 use crate::controller::fixtures::serving;
 use crate::controller::locking::lock;
 use crate::replace::{FINALIZER, Journal};
@@ -55,7 +53,6 @@ impl OneSet {
             }
             ("GET", true) => self.set.clone().map_or(missing, |set| (200, set)),
             ("POST", true) if !self.denials.is_empty() => self.denials.remove(0),
-            ("PUT", true) => self.set.take().map_or(missing, |set| (200, set)),
             ("POST", true) => {
                 // The StatefulSet controller has not seen it, so that the replacement waits.
                 let set = json!({
@@ -137,43 +134,4 @@ async fn stop_waits_until_the_set_is_created() {
     assert_eq!(happened, vec![Happened::Step("Create"); 3]);
     let create = "POST /apis/apps/v1/namespaces/shop/statefulsets";
     assert_eq!(lock(&server).writes, [create; 3], "nothing is written after the CREATE");
-}
-
-/// A controller that is stopped just when it has let the set go creates it first.
-#[tokio::test]
-async fn controller_stopped_in_the_gap_creates_the_set() {
-    let server = Arc::new(Mutex::new(OneSet {
-        set: Some(old().object().clone()),
-        journal: Some(journal()),
-        ..OneSet::default()
-    }));
-    let by_hand = by_hand(&server);
-    let stopping = AtomicBool::new(false);
-    let (notices, mut noticed) = mpsc::unbounded();
-    let (settings, kind) = (&by_hand.cluster.settings, MachineKind::Controller);
-    let run = Run {
-        cluster: &by_hand.cluster,
-        set: &by_hand.set,
-        stopping: &stopping,
-        notices: &notices,
-        place: RunPlace::by_hand(),
-        machine: Machine::new(settings, cluster::allows, kind, StartFrom::Nothing),
-    };
-    let stop = async {
-        while let Some(notice) = noticed.next().await {
-            if notice.what == Happened::Step("LetGo") {
-                stopping.store(true, Ordering::Release);
-                break;
-            }
-        }
-    };
-    let ((_, ended), ()) = tokio::join!(run.run(), stop);
-    assert_eq!(ended, Ended::Stopped);
-    let server = lock(&server);
-    let path = "/apis/apps/v1/namespaces/shop/statefulsets";
-    assert_eq!(server.writes, [format!("PUT {path}/web"), format!("POST {path}")]);
-    assert_eq!(
-        server.set.as_ref().map(|set| &set["metadata"]["uid"]),
-        Some(&json!("new"))
-    );
 }

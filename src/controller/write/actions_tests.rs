@@ -7,8 +7,7 @@ use serde_json::json;
 use super::{RoundOutcome, SlimSet, Writer, execute};
 use crate::controller::fixtures;
 use crate::controller::fixtures::ReceivedRequests;
-use crate::rollout::fixtures::{apply, complete, web};
-use crate::rollout::machine::RetriedWrite;
+use crate::rollout::fixtures::{apply, web};
 use crate::rollout::{Action, Refusal, SetStagedAt};
 use crate::templates::keys;
 
@@ -52,23 +51,6 @@ fn set() -> SlimSet {
     serde_json::from_value(json!({ "metadata": metadata })).expect("a set")
 }
 
-/// Why the last write to the set was denied, and when it is retried.
-fn write_denied(writer: &Writer) -> Option<(String, u64)> {
-    let denied = writer
-        .memories
-        .remembered(&set(), |memory| memory.write_denied.clone())
-        .flatten();
-    denied.map(|denied| denied.fault(NOW.get()))
-}
-
-/// Whether the last write to the set was undone.
-fn undone(writer: &Writer) -> Option<RetriedWrite> {
-    writer
-        .memories
-        .remembered(&set(), |memory| memory.undone.clone())
-        .flatten()
-}
-
 fn denials(writer: &Writer) -> Vec<Refusal> {
     let denials = writer
         .memories
@@ -78,32 +60,22 @@ fn denials(writer: &Writer) -> Vec<Refusal> {
 
 const WEBHOOK: &str = "admission webhook \"x\" denied the request: no";
 
+/// The API server, or what it calls, answers as if the PVC had changed, and it has not.
 #[tokio::test]
 async fn each_claim_is_overtaken_for_itself() {
-    let writer = answering(409, WEBHOOK);
-    for now in [1000, 1010, 1020, 1030] {
-        NOW.set(now);
-        for ordinal in [2, 1] {
-            execute(&writer, &set(), &apply(&web(), ordinal)).await.unwrap();
+    for (code, cause) in [(409, "Conflict"), (404, "NotFound"), (410, "NotFound")] {
+        let writer = answering(code, WEBHOOK);
+        for now in [1000, 1010, 1020, 1030] {
+            NOW.set(now);
+            for ordinal in [2, 1] {
+                execute(&writer, &set(), &apply(&web(), ordinal)).await.unwrap();
+            }
         }
+        let denials = denials(&writer).into_iter();
+        let found: Vec<_> = denials.map(|denial| (denial.cause, denial.message)).collect();
+        let expected = (cause.to_owned(), format!("{code} {WEBHOOK}"));
+        assert_eq!(found, [expected.clone(), expected], "{code}");
     }
-    assert_eq!(denials(&writer).len(), 2);
-}
-
-/// Only writes count, not failures of other requests.
-#[tokio::test]
-async fn write_without_answer_is_denied_after_a_minute() {
-    let writer = answering(500, "no");
-    writer.memories.remember(&set(), |memory| memory.failures = 9);
-    for attempt in 1..=7 {
-        let outcome = execute(&writer, &set(), &apply(&web(), 2)).await;
-        assert_eq!(outcome.is_ok(), attempt == 7, "{attempt}");
-    }
-    let causes: Vec<String> = denials(&writer).into_iter().map(|denial| denial.cause).collect();
-    assert_eq!(causes, [Refusal::NOT_ANSWERED]);
-    assert!(execute(&writer, &set(), &apply(&web(), 1)).await.is_ok(), "another PVC");
-    let causes: Vec<String> = denials(&writer).into_iter().map(|denial| denial.cause).collect();
-    assert_eq!(causes, [Refusal::NOT_ANSWERED; 2]);
 }
 
 /// PVCs that were created since then are never deleted, so no clock that is ahead may count.
@@ -139,18 +111,4 @@ async fn modification_of_a_pvc_counts_from_the_reply_on() {
     execute(&writer, &set(), &Action::ApplyClaim(apply)).await.unwrap();
     let modified = writer.memories.remembered(&set(), |memory| memory.modified.clone());
     assert_eq!(modified, Some([(uid, vec![1000])].into()));
-}
-
-#[tokio::test]
-async fn pause_of_the_set_ends_with_a_write_that_is_done() {
-    NOW.set(1000);
-    let (writer, _) = storing();
-    let denied = || Some(RetriedWrite::again(None, "no".to_owned(), 1000));
-    writer.memories.remember(&set(), |memory| {
-        (memory.undone, memory.write_denied) = (denied(), denied());
-    });
-    assert!(undone(&writer).is_some() && write_denied(&writer).is_some());
-    let outcome = execute(&writer, &set(), &complete(&web())).await.unwrap();
-    assert_eq!(outcome, RoundOutcome::Nothing);
-    assert_eq!((undone(&writer), write_denied(&writer)), (None, None));
 }
