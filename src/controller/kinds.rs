@@ -6,7 +6,7 @@ use kube::core::{ObjectList, WatchEvent};
 use serde::de::DeserializeOwned;
 
 use super::objects::blockers::{SlimLimitRange, SlimQuota, SlimStorageClass};
-use super::objects::claim::{Applied, SlimClaim};
+use super::objects::claim::SlimClaim;
 use super::objects::pod::SlimPod;
 use super::objects::rollout::SlimRollout;
 use super::objects::set::{KruiseSet, Patched, SlimSet};
@@ -34,12 +34,11 @@ pub static FIELDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// Every kind that is watched or listed.
-pub(super) const KINDS: [(&str, Reads); 17] = [
+pub(super) const KINDS: [(&str, Reads); 16] = [
     ("StatefulSet", count::<SlimSet>),
     ("StatefulSet of OpenKruise", count::<KruiseSet>),
     ("reply of a StatefulSet", count::<Patched>),
     ("PVC", count::<SlimClaim>),
-    ("reply of a PVC", count::<Applied>),
     ("Pod", count::<SlimPod>),
     ("ControllerRevision", count::<SentRevision>),
     ("ControllerRevision of the history", count::<StoredRevision>),

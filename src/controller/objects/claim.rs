@@ -16,20 +16,25 @@ use crate::templates::keys;
 #[resource(inherit = "PersistentVolumeClaim")]
 #[serde(try_from = "Box<RawValue>")]
 pub(crate) struct SlimClaim {
-    /// The identity, and the annotation with the times of modifications.
+    /// The identity, labels and annotations.
     pub(crate) metadata: ObjectMeta,
     /// The PVC as the decisions read it. Neither an invalid PVC nor one with strange managed fields makes the whole list
     /// fail.
     pub(crate) read: Result<Claim, ClaimError>,
 }
 
-/// The reply to an apply of a PersistentVolumeClaim, with labels and annotations.
-#[derive(Clone, Debug, Deserialize, Resource)]
-#[resource(inherit = "PersistentVolumeClaim")]
-#[serde(try_from = "Box<RawValue>")]
-pub(crate) struct Applied {
-    pub(crate) metadata: ObjectMeta,
-    pub(crate) read: Result<Claim, ClaimError>,
+impl SlimClaim {
+    /// The same with only the annotation with the times of modifications, as a watch keeps it.
+    pub(crate) fn trimmed(mut self) -> Self {
+        let metadata = &mut self.metadata;
+        metadata.labels = None;
+        let modified = metadata
+            .annotations
+            .as_mut()
+            .and_then(|all| all.remove_entry(keys::MODIFIED));
+        metadata.annotations = modified.map(|modified| [modified].into());
+        self
+    }
 }
 
 /// A PersistentVolumeClaim as the API server sends it.
@@ -44,22 +49,6 @@ struct SentClaim<'a> {
 }
 
 impl TryFrom<Box<RawValue>> for SlimClaim {
-    type Error = serde_json::Error;
-
-    fn try_from(sent: Box<RawValue>) -> Result<Self, Self::Error> {
-        let Applied { metadata, read } = sent.try_into()?;
-        let mut annotations = metadata.annotations.unwrap_or_default();
-        annotations.retain(|key, _| key == keys::MODIFIED);
-        let metadata = ObjectMeta {
-            annotations: (!annotations.is_empty()).then_some(annotations),
-            labels: None,
-            ..metadata
-        };
-        Ok(Self { metadata, read })
-    }
-}
-
-impl TryFrom<Box<RawValue>> for Applied {
     type Error = serde_json::Error;
 
     fn try_from(sent: Box<RawValue>) -> Result<Self, Self::Error> {

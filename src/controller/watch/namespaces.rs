@@ -125,7 +125,7 @@ impl Namespaces {
             vec![claim.name_any()]
         });
         let watched = api(&self.client, namespace);
-        let (claims, claims_task) = follow(watched, |claim| claim, noted(0), move |event| of_claims(&event));
+        let (claims, claims_task) = follow(watched, SlimClaim::trimmed, noted(0), move |event| of_claims(&event));
         let claims_of = |pod: &SlimPod| pod.claims().map(str::to_owned).collect();
         let of_pods = self.requeue_users(namespace, &listed, Listed::PODS, claims_of);
         let seen = Arc::clone(&pods);

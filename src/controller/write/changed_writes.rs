@@ -77,7 +77,7 @@ mod tests {
 
     use super::{ApplyClaim, of_claim, of_set};
     use crate::controller::fixtures::changed;
-    use crate::controller::objects::claim::Applied;
+    use crate::controller::objects::claim::SlimClaim;
     use crate::rollout::fixtures::{label, rows};
     use crate::templates::ClaimName;
 
@@ -131,7 +131,7 @@ mod tests {
     fn message(apply: &ApplyClaim, place: &str, json: &str) -> String {
         let sent = crate::controller::write::requests::body(apply);
         let reply = changed(sent.clone(), place, json);
-        let reply: Applied = serde_json::from_str(&reply.to_string()).unwrap();
+        let reply: SlimClaim = serde_json::from_str(&reply.to_string()).unwrap();
         let message = of_claim(&sent, apply, &reply.metadata, &reply.read.unwrap()).unwrap_or_default();
         let why = "a webhook changed what was asked for, or a feature is off: ";
         message.strip_prefix(why).map(str::to_owned).unwrap_or(message)

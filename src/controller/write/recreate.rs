@@ -9,7 +9,7 @@ use crate::claims::Claim;
 use crate::controller::calls::api_calls;
 use crate::controller::calls::api_calls::ApiOutcome;
 use crate::controller::calls::error::ReconcileError;
-use crate::controller::objects::claim::Applied;
+use crate::controller::objects::claim::SlimClaim;
 use crate::controller::objects::set::SlimSet;
 use crate::controller::observe::questions::{explained, volume_snapshots};
 use crate::controller::report::events;
@@ -53,7 +53,7 @@ pub(super) async fn mark_claim(
     claim: &ClaimOf,
     is_marked: bool,
 ) -> Result<RoundOutcome, ReconcileError> {
-    let claims: Api<Applied> = writer.caller.namespaced(&set.namespace().unwrap_or_default());
+    let claims: Api<SlimClaim> = writer.caller.namespaced(&set.namespace().unwrap_or_default());
     let body = mark(claim, is_marked);
     let outcome = api_calls::call(claims.patch(&claim.name, &api_calls::merge(), &Patch::Merge(&body))).await;
     let what = if is_marked {
@@ -71,13 +71,13 @@ pub(crate) async fn delete_claim(
     set: &SlimSet,
     claim: &ClaimOf,
 ) -> Result<RoundOutcome, ReconcileError> {
-    let claims: Api<Applied> = writer.caller.namespaced(&set.namespace().unwrap_or_default());
+    let claims: Api<SlimClaim> = writer.caller.namespaced(&set.namespace().unwrap_or_default());
     let outcome = api_calls::call(claims.delete(&claim.name, &delete(claim))).await;
     log_step(set, claim, "delete PVC", outcome.as_str());
     let outcome = match outcome {
         ApiOutcome::Done(reply) => {
             let left = reply.left();
-            let is_going = |left: &Applied| left.read.as_ref().is_ok_and(|left| left.terminating);
+            let is_going = |left: &SlimClaim| left.read.as_ref().is_ok_and(|left| left.terminating);
             if left.as_ref().is_none_or(is_going) {
                 events::emit(&writer.caller, set, &deleted(set, claim)).await;
             }
@@ -132,7 +132,7 @@ impl<'s> ReCreateStep<'s> {
 }
 
 /// The PVC that was stored; one that cannot be read counts as changed.
-fn stored(reply: Applied) -> ApiOutcome<Option<Claim>> {
+fn stored(reply: SlimClaim) -> ApiOutcome<Option<Claim>> {
     reply
         .read
         .map_or_else(|_| changed(), |claim| ApiOutcome::Done(Some(claim)))

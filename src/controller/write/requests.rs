@@ -10,7 +10,7 @@ use super::changed_writes;
 use crate::api::{Seconds, time};
 use crate::claims;
 use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, call, merge, shorten};
-use crate::controller::objects::claim::Applied;
+use crate::controller::objects::claim::SlimClaim;
 use crate::controller::objects::set::Patched;
 use crate::controller::read::managers;
 use crate::controller::read::managers::FieldsEntry;
@@ -49,7 +49,7 @@ pub(crate) fn body(apply: &ApplyClaim) -> Value {
 
 /// Applies to a PVC and returns the reply, or the message of a failure. If the reply differs from what was sent, the apply
 /// counts as denied.
-pub(super) async fn apply_claim(claims: &Api<Applied>, apply: &ApplyClaim) -> ApiOutcome<claims::Claim> {
+pub(super) async fn apply_claim(claims: &Api<SlimClaim>, apply: &ApplyClaim) -> ApiOutcome<claims::Claim> {
     let params = PatchParams::apply(FIELD_MANAGER).force();
     let body = body(apply);
     let patch = Patch::Apply(&body);

@@ -11,7 +11,7 @@ use crate::controller::calls::api_calls::ApiOutcome;
 use crate::controller::calls::caller::Caller;
 use crate::controller::calls::error::ReconcileError;
 use crate::controller::memory::memories::{Memories, OfApi};
-use crate::controller::objects::claim::Applied;
+use crate::controller::objects::claim::SlimClaim;
 use crate::controller::objects::set::{Patched, SlimSet};
 use crate::controller::observe::budgets;
 use crate::controller::report::events;
@@ -59,7 +59,7 @@ impl Writer {
 
     /// Applies to a PVC.
     pub(super) async fn apply(&self, set: &SlimSet, apply: &ApplyClaim) -> Result<RoundOutcome, ReconcileError> {
-        let claims: Api<Applied> = self.caller.namespaced(&set.namespace().unwrap_or_default());
+        let claims: Api<SlimClaim> = self.caller.namespaced(&set.namespace().unwrap_or_default());
         let written = requests::apply_claim(&claims, apply).await;
         let outcome = written.as_str();
         self.caller.metrics.claim_write(outcome);
