@@ -120,11 +120,7 @@ fn event(
 }
 
 fn shorten(message: &str) -> String {
-    let mut end = message.len().min(MAX_MESSAGE);
-    while !message.is_char_boundary(end) {
-        end -= 1;
-    }
-    message[..end].to_owned()
+    message[..message.floor_char_boundary(MAX_MESSAGE)].to_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What the watches show.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kube::ResourceExt;
@@ -95,13 +96,11 @@ impl WatchCache {
             .live
             .iter()
             .map(|template| format!("{}-{}", template.name, set.name));
-        let mut names: Vec<String> = Vec::new();
+        let mut names = BTreeSet::new();
         for stem in stems {
             let names_after_dash = stem.match_indices('-').map(|(at, _)| stem[at + 1..].to_owned());
             names.extend(names_after_dash.filter(|name| *name != set.name));
         }
-        names.sort_unstable();
-        names.dedup();
         let found = names.into_iter().filter_map(|name| {
             let at = ObjectRef::new(&name).within(&set.namespace);
             let other = self.sets.get(&at).or_else(|| self.others.as_ref()?.get(&at))?;
