@@ -1,257 +1,138 @@
-mod answered;
-mod obstacles;
-mod recreation;
-mod replacing;
-mod scaled;
+//! Plans as tables: the world and the manifest in words, and the report in words.
+
+mod tables;
 mod world;
+
+use std::process::ExitCode;
 
 use serde_json::json;
 
-use self::world::{PlanWorld, allowed, lines, manifest, outcome};
-use crate::cli::plan::report::{PlanOutcome, PlannedAction, PodOutcome};
+use self::tables::{FROM_HERE, OBSTACLES, OF_CLAIMS, REPLACEMENTS, REQUESTS};
+use self::world::{PlanWorld, manifest_of};
+use crate::cli::plan::code;
+use crate::cli::plan::report::{ClaimReport, ClaimValues, PlanReport, ReplacementOrigin};
+use crate::rollout::fixtures::rows;
 
-#[test]
-fn plan_growth_updates_highest_ordinal_first() {
-    let report = PlanWorld::new().apply("2Gi", "m:1");
-    let verdict = report.verdict.clone().expect("a verdict");
-    assert_eq!((verdict.outcome, verdict.message), (PlanOutcome::Staged, None));
-    assert_eq!(
-        verdict.warnings,
-        [
-            "claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl claim-rollout status web -n shop)"
-        ]
-    );
-    assert_eq!(
-        lines(&report),
-        [
-            "1 data-web-2 1Gi>2Gi Update",
-            "2 data-web-1 1Gi>2Gi Update",
-            "3 data-web-0 1Gi>2Gi Update",
-        ]
-    );
-    assert_eq!((report.pods, report.goes_through), (PodOutcome::KeepRunning, true));
-    assert_eq!(
-        (report.obstacles, report.notes),
-        (Vec::<String>::new(), Vec::<String>::new())
-    );
+/// The plan of a manifest in words, or of what is staged.
+fn planned(world: &str, manifest: &str) -> anyhow::Result<PlanReport> {
+    PlanWorld::of(world).plan(manifest_of(manifest).as_ref())
 }
 
-#[test]
-fn plan_new_image_replaces_pods_after_their_claims() {
-    let mut world = PlanWorld::new();
-    let report = world.apply("2Gi", "m:2");
-    assert_eq!(report.pods, PodOutcome::AfterTheirClaims);
-    assert_eq!(lines(&report)[0], "1 data-web-2 1Gi>2Gi Update pod");
-    assert_eq!(lines(&report)[2], "3 data-web-0 1Gi>2Gi Update pod");
-    assert!(report.goes_through);
-
-    let mut partition = manifest("2Gi", "m:2");
-    partition["spec"]["updateStrategy"] = json!({"rollingUpdate": {"partition": 2}});
-    let report = world.plan(Some(&partition)).expect("a plan");
-    assert_eq!(
-        lines(&report),
-        [
-            "1 data-web-2 1Gi>2Gi Update pod",
-            "- data-web-1 1Gi>2Gi Held",
-            "- data-web-0 1Gi>2Gi Held",
-        ]
-    );
-
-    let mut apart = manifest("2Gi", "m:2");
-    apart["metadata"]["annotations"]["claim-rollout.io/sync"] = json!("Async");
-    assert_eq!(world.plan(Some(&apart)).expect("a plan").pods, PodOutcome::ByThemselves);
-    assert_eq!(
-        world.apply("1Gi", "m:2").pods,
-        PodOutcome::ByThemselves,
-        "nothing is staged"
-    );
-    world.set()["spec"]["updateStrategy"] = json!({"type": "OnDelete"});
-    let report = world.apply("2Gi", "m:2");
-    assert_eq!(
-        (report.pods, lines(&report)[0].as_str()),
-        (PodOutcome::WhenDeleted, "- data-web-2 1Gi>2Gi Held")
-    );
+/// The sizes, another storage class, the action, what happens to the Pod, and obstacles.
+fn action(claim: &ClaimReport) -> String {
+    let size = |values: &Option<ClaimValues>| values.as_ref().map_or("-".to_owned(), |values| values.storage.clone());
+    let class = |values: &Option<ClaimValues>| values.as_ref().and_then(|values| values.storage_class.clone());
+    let mut text = format!("{}>{}", size(&claim.now), size(&claim.then));
+    if let Some(class) = class(&claim.then).filter(|then| Some(then) != class(&claim.now).as_ref()) {
+        text += &format!(" {class}");
+    }
+    text += &format!(" {:?}", claim.action);
+    for (is_so, word) in [(claim.pod_replaced, " pod"), (claim.pod_created, " new")] {
+        text += if is_so { word } else { "" };
+    }
+    text + &claim
+        .obstacles
+        .iter()
+        .map(|obstacle| format!(" !{obstacle}"))
+        .collect::<String>()
 }
 
-#[test]
-fn plan_renamed_template_evicts_pods_and_names_what_is_left() {
-    let mut world = PlanWorld::new();
-    world.settings = json!({
-        "templateChanges": "Allow", "defaultReplaceSet": "WhenComplete", "defaultUpdatePolicy": "InPlace",
-        "authority": "TrustSetEditors",
+/// Step, name and action of each PVC. Adjacent ones that differ only in the next step and the next ordinal are one.
+fn actions(report: &PlanReport) -> String {
+    let is_next = |one: &ClaimReport, next: &ClaimReport| {
+        let step = one.step.map(|step| step + 1);
+        action(one) == action(next) && step == next.step && one.row.ordinal == next.row.ordinal + 1
+    };
+    let runs = report.claims.chunk_by(is_next).map(|run| {
+        let step = run[0].step.map_or("-".to_owned(), |step| step.to_string());
+        let name = run[0].row.name.trim_start_matches("data-");
+        let last = match run {
+            [_] => String::new(),
+            [.., last] => format!("..{}", last.row.ordinal),
+            [] => panic!("no PVC"),
+        };
+        format!("{step} {name}{last} {}", action(&run[0]))
     });
-    let mut renamed = manifest("1Gi", "m:1");
-    renamed["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] = json!("store");
-    let report = world.plan(Some(&renamed)).expect("a plan");
-    assert_eq!(outcome(&report), PlanOutcome::Staged, "{report:?}");
-    assert_eq!((report.pods, lines(&report)), (PodOutcome::AfterTheReplacement, vec![]));
-    assert!(report.replacement.is_some(), "{report:?}");
-    let note = "template data would be removed; its PVCs stay, and nothing manages them any more: data-web-0, \
-                data-web-1, data-web-2";
-    assert_eq!(report.notes, [note]);
-
-    // One more template: existing PVCs follow, and Pods with a new image wait.
-    let mut more = manifest("2Gi", "m:2");
-    let mut logs = more["spec"]["volumeClaimTemplates"][0].clone();
-    logs["metadata"]["name"] = json!("logs");
-    more["spec"]["volumeClaimTemplates"]
-        .as_array_mut()
-        .expect("a list")
-        .push(logs);
-    let report = world.plan(Some(&more)).expect("a plan");
-    assert_eq!(report.pods, PodOutcome::AfterTheReplacement);
-    assert_eq!(
-        lines(&report),
-        [
-            "1 data-web-2 1Gi>2Gi Update pod",
-            "2 data-web-1 1Gi>2Gi Update pod",
-            "3 data-web-0 1Gi>2Gi Update pod",
-        ]
-    );
-    assert_eq!(report.notes, [""; 0]);
+    runs.collect::<Vec<_>>().join("; ")
 }
 
-#[test]
-fn plan_same_manifest_has_nothing_to_do() {
-    let mut world = PlanWorld::new();
-    let report = world.apply("1Gi", "m:1");
-    assert_eq!(
-        (outcome(&report), report.is_nothing_to_do()),
-        (PlanOutcome::Unchanged, true)
-    );
-    world.stage("2Gi");
-    let report = world.apply("2Gi", "m:1");
-    assert_eq!(
-        (outcome(&report), report.is_nothing_to_do()),
-        (PlanOutcome::AlreadyStaged, false)
-    );
-    assert_eq!(lines(&report).len(), 3);
+/// The outcome of the request and who decided it, the update policy of what is staged or why it is idle, the Pods, and
+/// whether all goes through.
+fn head(report: &PlanReport) -> String {
+    let mut words = Vec::new();
+    if let Some(verdict) = &report.verdict {
+        words.push(format!("{:?}", verdict.outcome));
+        words.extend(verdict.decided_here.is_none().then(|| "there".to_owned()));
+    }
+    if let Some(target) = &report.target {
+        words.push(target.update_policy.clone());
+        words.extend(target.idle.as_ref().map(|idle| format!("({idle})")));
+    }
+    words.push(format!("{:?}", report.pods));
+    words.extend(report.is_nothing_to_do().then(|| "nothing to do".to_owned()));
+    words.extend((!report.goes_through).then(|| "stuck".to_owned()));
+    words.join(", ")
 }
 
-#[test]
-fn plan_older_manifest_withdraws_the_staged_change() {
-    let mut world = PlanWorld::new();
-    world.stage("2Gi");
-    let report = world.apply("1Gi", "m:1");
-    assert_eq!((outcome(&report), lines(&report).len()), (PlanOutcome::Withdrawn, 0));
-    world.manager = "helm";
-    assert_eq!(
-        outcome(&world.apply("1Gi", "m:1")),
-        PlanOutcome::Unchanged,
-        "somebody else's apply"
-    );
-}
-
-#[test]
-fn plan_denial_has_the_message_of_the_policy() {
-    let mut world = PlanWorld::new();
-    for (change, part) in [
-        (
-            "/spec/volumeClaimTemplates/0/spec/storageClassName",
-            "spec.volumeClaimTemplates[data].spec.storageClassName",
-        ),
-        (
-            "/metadata/annotations/claim-rollout.io~1update-policy",
-            "expected one of OnClaimDelete, InPlace, but found other",
-        ),
-    ] {
-        let mut manifest = manifest("2Gi", "m:1");
-        *manifest.pointer_mut(change).expect(change) = json!("other");
-        let report = world.plan(Some(&manifest)).expect("a plan");
-        let message = report
-            .verdict
-            .clone()
-            .and_then(|verdict| verdict.message)
-            .expect(change);
-        assert!(message.contains(part), "{message}");
-        assert_eq!(
-            (report.goes_through, lines(&report).len(), outcome(&report)),
-            (false, 0, PlanOutcome::Refused)
+/// The denial, the obstacles, the notes, and what prevents a replacement.
+fn remarks(report: &PlanReport) -> String {
+    let denial = report.verdict.iter().filter_map(|verdict| verdict.message.clone());
+    let obstacles = report.obstacles.iter().map(|obstacle| format!("!{obstacle}"));
+    let mut all: Vec<String> = denial.chain(obstacles).chain(report.notes.clone()).collect();
+    if let Some(replacement) = &report.replacement {
+        let reasons = replacement.prevented_by.iter().map(|fault| fault.reason.to_string());
+        all.push(
+            format!("replaced {}", reasons.collect::<Vec<_>>().join(" "))
+                .trim_end()
+                .to_owned(),
         );
     }
-    world.objects[0] = allowed(false);
-    let message = world
-        .apply("2Gi", "m:1")
-        .verdict
-        .and_then(|verdict| verdict.message)
-        .expect("a denial");
-    assert!(message.contains("cannot patch persistentvolumeclaims"), "{message}");
+    all.join("; ")
 }
 
 #[test]
-fn plan_without_manifest_continues_the_staged_change() {
-    let mut world = PlanWorld::new();
-    let report = world.plan(None).expect("a plan");
-    assert_eq!((report.verdict.clone(), report.is_nothing_to_do()), (None, true));
-    world.stage("2Gi");
-    let revision = world.plan(None).expect("a plan").target.expect("a target").revision;
-    let claim = world.object("PersistentVolumeClaim", "data-web-2");
-    claim["metadata"]["labels"]["claim-rollout.io/revision"] = json!(format!("{revision}.xz245"));
-    claim["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
-    assert_eq!(
-        lines(&world.plan(None).expect("a plan")),
-        [
-            "- data-web-2 2Gi>- Wait",
-            "1 data-web-1 1Gi>2Gi Update",
-            "2 data-web-0 1Gi>2Gi Update"
-        ]
-    );
-    world.set()["metadata"]["annotations"]["claim-rollout.io/paused"] = json!("true");
-    let report = world.plan(None).expect("a plan");
-    assert_eq!(
-        (report.count(PlannedAction::Held), report.notes),
-        (2, vec!["paused: nothing new is started".to_owned()])
-    );
-    world.objects.retain(|object| object["kind"] != "StatefulSet");
-    assert_eq!(
-        world.plan(None).expect_err("no set").to_string(),
-        "StatefulSet web not found in namespace shop"
-    );
+fn plan_of_each_request_is_that_of_the_controller() {
+    let tables = [REQUESTS, FROM_HERE, OBSTACLES, OF_CLAIMS, REPLACEMENTS];
+    for [what, world, manifest, expected, claims, remarked] in tables.iter().flat_map(|table| rows(table)) {
+        let found = match planned(world, manifest) {
+            Ok(report) => [head(&report), actions(&report), remarks(&report)],
+            Err(error) => [error.to_string(), String::new(), String::new()],
+        };
+        assert_eq!(found, [expected, claims, remarked], "{what}");
+    }
 }
 
 #[test]
-fn plan_on_claim_delete_lists_no_claims() {
-    let mut manifest = manifest("2Gi", "m:1");
-    manifest["metadata"]["annotations"] = json!({});
-    let report = PlanWorld::new().plan(Some(&manifest)).expect("a plan");
-    let target = report.target.clone().expect("a target");
-    assert_eq!(
-        (
-            target.update_policy.as_str(),
-            target.idle.as_deref(),
-            target.reason,
-            lines(&report).len(),
-            report.goes_through
-        ),
-        (
-            "OnClaimDelete",
-            Some("Only PVCs created from now on get the new templates"),
-            Some("OnClaimDelete"),
-            0,
-            true
-        )
-    );
+fn plan_has_the_warnings_of_the_answer() {
+    let warnings = |world: &str| {
+        let report = planned(world, "2Gi m:1").expect("a plan");
+        report.verdict.expect("a verdict").warnings
+    };
+    let staged = "claim-rollout: staged data 1Gi -> 2Gi; 3 PVCs will be updated in place, highest ordinal first (kubectl \
+                  claim-rollout status web -n shop)";
+    assert_eq!(warnings(""), [staged]);
+    assert_eq!(warnings("answer no"), ["of the API server"]);
 }
 
 #[test]
-fn plan_missing_set_would_be_created() {
-    let mut world = PlanWorld::new();
-    world.objects.retain(|object| object["kind"] != "StatefulSet");
-    let report = world.apply("2Gi", "m:1");
-    assert_eq!(
-        (outcome(&report), report.goes_through, lines(&report).len()),
-        (PlanOutcome::Created, true, 0)
-    );
+fn plan_with_an_obstacle_fails() {
+    let [fine, stuck] = ["", "; /spec/serviceName other"].map(|change| {
+        let manifest = format!("1Gi m:1{change}");
+        planned("", &manifest).expect("a plan")
+    });
+    assert_eq!(code(std::slice::from_ref(&fine)), ExitCode::SUCCESS);
+    assert_eq!(code(&[fine, stuck]), ExitCode::FAILURE, "one of them has an obstacle");
 }
 
 #[test]
-fn plan_without_access_review_is_noted() {
-    let mut world = PlanWorld::new();
-    world.objects.remove(0);
-    let report = world.apply("2Gi", "m:1");
-    assert!(report.goes_through);
-    assert_eq!(
-        report.notes,
-        ["not checked whether the requester may change PVCs: no SubjectAccessReview was given"]
-    );
+fn replacement_names_who_asks_and_each_fault() {
+    let world = "staged 2Gi; settings defaultReplaceSet=WhenComplete; web-0 /metadata/labels/app web; \
+                 web-1 /metadata/labels/app web; web-2 /metadata/labels/app web; \
+                 web-0 /metadata/deletionTimestamp 2026-11-23T12:00:00Z";
+    let replacement = planned(world, "").expect("a plan").replacement.expect("a replacement");
+    assert_eq!(replacement.asked_by, ReplacementOrigin::Setting);
+    let expected = json!({"askedBy": "Setting", "preventedBy": [
+        {"reason": "PodTerminating", "message": "Pod web-0 is being deleted"},
+    ]});
+    assert_eq!(serde_json::to_value(&replacement).expect("JSON"), expected);
 }
