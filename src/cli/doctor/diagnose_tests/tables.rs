@@ -171,7 +171,7 @@ pub(super) const FAULTS: &str = "
         | kubectl annotate -n default statefulset.apps/web claim-rollout.io/sync-
     an unknown value of paused | @paused yes | Error statefulset.apps/default/web | yes \
         | kubectl annotate -n default statefulset.apps/web claim-rollout.io/paused-
-    a staged change that cannot be read | broken staged | Error statefulset.apps/default/web \
+    a staged change that cannot be read | broken [] | Error statefulset.apps/default/web \
         | an invalid value: not a staged change: no JSON object \
         | kubectl annotate -n default statefulset.apps/web claim-rollout.io/staged-
     a staged growth in a class without expansion | class fixed; staged 2Gi | Error storageclass/fixed \
@@ -181,7 +181,8 @@ pub(super) const FAULTS: &str = "
         | set it in no StatefulSet that claim-rollout manages
     a class without expansion | class fixed | Warning storageclass/fixed \
         | false, and PVCs of default/web use it | kubectl patch storageclass/fixed
-    an outdated claim that no rollout will update | outdated \
+    an outdated claim that no rollout will update \
+        | live 2Gi; template-label tier=it's; labels tier=it's; grown-to 2; grown 1; no-label tier \
         | Warning persistentvolumeclaim/default/data-web-1 \
         | spec.resources.requests.storage 1Gi, metadata.labels[tier] none, and no rollout that will update it \
         | kubectl patch -n default persistentvolumeclaim/data-web-1 --type=merge -p \
@@ -211,8 +212,8 @@ pub(super) const HARMLESS: &str = "
         Retention | | |
     a newer definition | definition /spec/names/other 1 | | |
     a rollout in progress | staged 2Gi | | |
-    claims with OnClaimDelete | staged 2Gi; OnClaimDelete | | |
-    an outdated set without an update policy | no update policy; live 2Gi; class fixed | | |
+    claims with OnClaimDelete | staged 2Gi; update OnClaimDelete | | |
+    an outdated set without an update policy | update none; live 2Gi; class fixed | | |
     a set that is being deleted | terminating | | |
     known values | @update-policy OnDelete; @sync Async; @paused false | | |
 ";

@@ -1,7 +1,5 @@
 //! The words of the tables: what is so in an installation, as in `no Lease; webhook 0 open`.
 
-use std::sync::Arc;
-
 use serde_json::json;
 
 use super::fixtures::{empty, guard, guard_policy, healthy, lease, own_deployment, policies, time, webhook, webhooks};
@@ -13,12 +11,9 @@ use crate::cli::doctor::deployed::{HelmRelease, KubewardenDeployment};
 use crate::cli::doctor::facts::{FoundJournal, InstallationFacts, SetInReplacement};
 use crate::cli::doctor::guard::GuardPolicy;
 use crate::cli::doctor::rights::{Account, PolicyServer, of_policy_server};
-use crate::cli::drift::find::DriftSet;
-use crate::cli::drift::find::tests::one;
+use crate::cli::drift::find::tests::act;
 use crate::cli::lists::SkippedObject;
 use crate::cli::status::rollout::Rollout;
-use crate::rollout::fixtures::{gi, staged_change, template};
-use crate::templates::{StagedChange, UpdatePolicy, keys};
 
 /// The facts of a healthy installation after what the words of the text stand for, one after the other.
 pub(super) fn facts(text: &str) -> InstallationFacts {
@@ -36,7 +31,7 @@ pub(super) fn facts(text: &str) -> InstallationFacts {
             "policy" => of_policy(&mut facts, rest),
             "lacks" => lacks(&mut facts, rest),
             _ if is_of_parts(&mut facts, name, rest) || is_of_a_replacement(&mut facts, name, rest) => {}
-            _ => of_set(&mut facts.sets[0], name, rest),
+            _ => act(&mut facts.sets[0], word),
         }
     }
     facts
@@ -52,7 +47,6 @@ fn without(facts: &mut InstallationFacts, what: &str) {
         "holder" => facts.lease = lease("", 999),
         "controller" => facts.deployed.controller = None,
         "expandable" => facts.classes.retain(|_, expands| !*expands),
-        "update policy" => facts.sets[0].set.update_policy = None,
         _ => match what.split_once(' ') {
             Some(("webhook", place)) => _ = webhooks(facts).remove(number(place)),
             Some(("policy", place)) => _ = policies(facts).remove(number(place)),
@@ -246,55 +240,6 @@ fn is_of_a_replacement(facts: &mut InstallationFacts, name: &str, rest: &str) ->
         _ => return false,
     }
     true
-}
-
-/// Changes the StatefulSet.
-fn of_set(seen: &mut DriftSet, name: &str, rest: &str) {
-    match name {
-        "partition" => seen.set.partition = number(rest),
-        "native" => seen.has_native_policy = true,
-        "terminating" => seen.set.terminating = true,
-        "OnClaimDelete" => seen.set.update_policy = Some(UpdatePolicy::OnClaimDelete),
-        "live" => seen.set.live = vec![template("data", rest)],
-        "broken" => seen.set.unreadable = StagedChange::read("[]", &seen.set.uid).err(),
-        "staged" => {
-            let mut change = staged_change(vec![template("data", rest)]);
-            // As in the API: the class of the template is that of the live one.
-            change.templates[0].spec = seen.set.live[0].spec.clone();
-            seen.set.staged = Some(change);
-        }
-        "class" => {
-            let claims = seen.claims.values_mut();
-            let claims = claims.map(|claim| Arc::make_mut(&mut claim.view.spec));
-            for spec in claims.chain(seen.set.live.iter_mut().map(|template| &mut template.spec)) {
-                spec.insert("storageClassName".to_owned(), rest.to_owned().into());
-            }
-        }
-        "outdated" => outdate(seen),
-        _ => {
-            let key = name
-                .strip_prefix('@')
-                .unwrap_or_else(|| panic!("{name:?} is no word of the facts"));
-            let key = format!("{}{key}", keys::PREFIX);
-            seen.annotations.insert(key, rest.to_owned());
-        }
-    }
-}
-
-/// Every PVC has 2Gi and a label, as in the templates, but that of replica 1.
-fn outdate(seen: &mut DriftSet) {
-    seen.set.live = vec![template("data", "2Gi")];
-    let label = || ("tier".to_owned(), "it's".to_owned());
-    let (key, value) = label();
-    seen.set.live[0].labels.insert(key, value);
-    for claim in seen.claims.values_mut() {
-        (claim.view.request, claim.view.capacity) = (gi(2), Some(gi(2)));
-        let (key, value) = label();
-        claim.view.labels.insert(key, value);
-    }
-    let view = &mut one(seen).view;
-    view.labels.remove("tier");
-    (view.request, view.capacity) = (gi(1), Some(gi(1)));
 }
 
 /// The rollout of the set `web`, with this condition.
