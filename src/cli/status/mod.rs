@@ -120,13 +120,12 @@ fn code(task: impl Future<Output = anyhow::Result<follow::FollowEnd>>) -> ExitCo
 
 async fn source(cluster: &ClusterArguments, which: &Selection) -> anyhow::Result<StatusSource> {
     let (client, namespace) = cluster.connect().await?;
-    let namespace = (!which.all_namespaces).then_some(namespace);
-    Ok(StatusSource::new(
+    Ok(StatusSource {
         client,
-        namespace,
-        which.names.clone(),
-        which.selector.clone(),
-    ))
+        namespace: (!which.all_namespaces).then_some(namespace),
+        names: which.names.clone(),
+        selector: which.selector.clone(),
+    })
 }
 
 fn text(views: &[StatusView], format: Option<OutputFormat>) -> anyhow::Result<String> {

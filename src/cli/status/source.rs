@@ -21,11 +21,13 @@ use crate::rollout::PodView;
 
 /// The StatefulSets to read.
 pub(crate) struct StatusSource {
-    client: Client,
-    namespace: Option<String>,
-    names: Vec<String>,
+    pub(super) client: Client,
+    /// All namespaces if none.
+    pub(super) namespace: Option<String>,
+    /// The names of the sets; all with a rollout if empty.
+    pub(super) names: Vec<String>,
     /// Labels of the sets.
-    selector: Option<String>,
+    pub(super) selector: Option<String>,
 }
 
 /// What was read.
@@ -46,16 +48,6 @@ type ShownSet<'a> = (&'a str, &'a str, Option<&'a SeenSet>, Option<&'a Rollout>)
 pub(crate) type Changes = SelectAll<BoxStream<'static, ()>>;
 
 impl StatusSource {
-    /// The sets of these names, or all with a rollout; in `namespace`, or in all.
-    pub(crate) fn new(client: Client, namespace: Option<String>, names: Vec<String>, selector: Option<String>) -> Self {
-        Self {
-            client,
-            namespace,
-            names,
-            selector,
-        }
-    }
-
     /// Reads the views. An object that cannot be read hides no other.
     ///
     /// # Errors
@@ -208,7 +200,7 @@ mod tests {
     }
 
     /// An API server with objects that cannot be read among others, and without ClaimRollouts if they are not served.
-    fn poisoned(serves: bool) -> Client {
+    fn poisoned(serves: bool, names: &[&str]) -> StatusSource {
         let server = move |request: axum::http::Request<Body>| {
             if !serves && request.uri().path().ends_with("claimrollouts") {
                 let status = json!({"kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound"});
@@ -230,14 +222,18 @@ mod tests {
             let response = axum::http::Response::new(Body::from(list.into_bytes()));
             std::future::ready(Ok(response))
         };
-        Client::new(tower::service_fn(server), "default")
+        StatusSource {
+            client: Client::new(tower::service_fn(server), "default"),
+            namespace: None,
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            selector: None,
+        }
     }
 
     #[tokio::test]
     async fn rollouts_that_are_not_served_are_noted() {
         for serves in [true, false] {
-            let source = StatusSource::new(poisoned(serves), None, vec!["web".to_owned()], None);
-            let loaded = source.load().await.expect("a status");
+            let loaded = poisoned(serves, &["web"]).load().await.expect("a status");
             assert_eq!((loaded.is_served, loaded.views.len()), (serves, 1));
         }
     }
@@ -245,9 +241,7 @@ mod tests {
     #[tokio::test]
     async fn unread_object_hides_no_other_and_is_named() {
         let load = async |names: &[&str]| {
-            let names = names.iter().map(|name| (*name).to_owned()).collect();
-            let source = StatusSource::new(poisoned(true), None, names, None);
-            let loaded = source.load().await.map_err(|error| error.to_string())?;
+            let loaded = poisoned(true, names).load().await.map_err(|error| error.to_string())?;
             let shown = loaded.views.iter().map(|view| {
                 let claims: Vec<&str> = view.claims.iter().map(|claim| &*claim.row.name).collect();
                 format!("{}: {}", view.name, claims.join(" "))

@@ -35,7 +35,12 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
 
 async fn wait(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<FollowEnd> {
     let (client, namespace) = cluster.connect().await?;
-    let source = StatusSource::new(client, Some(namespace), vec![arguments.name.clone()], None);
+    let source = StatusSource {
+        client,
+        namespace: Some(namespace),
+        names: vec![arguments.name.clone()],
+        selector: None,
+    };
     let loaded = source.load().await?;
     if !loaded.is_served {
         eprintln!("warning: {}", super::not_served());
