@@ -176,6 +176,14 @@ fn is_of_parts(facts: &mut InstallationFacts, name: &str, rest: &str) -> bool {
                 });
             }
         }
+        _ => return is_of_the_cluster(facts, name, rest),
+    }
+    true
+}
+
+/// Changes what the cluster answers; false if the word is another.
+fn is_of_the_cluster(facts: &mut InstallationFacts, name: &str, rest: &str) -> bool {
+    match name {
         "monitored" => facts.monitored = vec![rest.to_owned()],
         "version" => rest.clone_into(&mut facts.version),
         "now" => facts.now = time(number(rest)),
