@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::case::{Case, creation, create, delete, deletion, update};
+use super::case::{Case, creation, create, deletion, update};
 use super::objects::{Object, SET_CONTROLLER, claim, pod, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [bytes(), requests(), inconsistent(), objects(), depths(), lengths(), twice(), about_others(), pods_and_claims(), many_keys()].into_iter().flatten().collect()
+    [bytes(), objects(), depths(), lengths(), twice(), about_others(), pods_and_claims(), many_keys()].into_iter().flatten().collect()
 }
 
 fn growth(sentence: &str) -> Case {
@@ -45,68 +45,8 @@ fn bytes() -> Vec<Case> {
     cases
 }
 
-fn requests() -> Vec<Case> {
-    let refused =
-        |sentence: &str, pointer: &str, value: Value, fault: &str| growth(sentence).asking(pointer, value).expects(format!("deny 400 \"{fault}\""));
-    vec![
-        growth("no kind").without("/kind").expects("deny 400 \"expected request.kind.kind, but found nothing\""),
-        growth("no operation").without("/operation").expects("deny 400 \"expected request.operation, but found nothing\""),
-        refused("an unknown operation", "/operation", json!("PATCH"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
-        refused("an operation in small letters", "/operation", json!("update"), "request.operation: expected CREATE, UPDATE, DELETE or CONNECT"),
-        refused("an operation that is a number", "/operation", json!(1), NO_REQUEST),
-        refused("a kind that is a text", "/kind", json!("StatefulSet"), NO_REQUEST),
-        refused("a user that is a text", "/userInfo", json!("alice"), NO_REQUEST),
-        refused("a user without a name that is a text", "/userInfo/username", json!({"name": "alice"}), NO_REQUEST),
-        refused("groups that are a text", "/userInfo/groups", json!("dev"), NO_REQUEST),
-        refused("a group that is a number", "/userInfo/groups", json!([1]), NO_REQUEST),
-        refused("options that are a list", "/options", json!([]), NO_REQUEST),
-        refused("a manager that is a number", "/options/fieldManager", json!(1), NO_REQUEST),
-        refused("an orphaning that is a text", "/options/orphanDependents", json!("yes"), NO_REQUEST),
-        refused("a name that is a number", "/name", json!(1), NO_REQUEST),
-        refused("a request that is a list", "/object", json!([]), NO_REQUEST),
-        refused("an object that is a text", "/object", json!("web"), NO_REQUEST),
-        refused("an old object that is a number", "/oldObject", json!(1), NO_REQUEST),
-        growth("no user").without("/userInfo").expects(STAGED).asking("/userInfo", json!({"username": ""})),
-        growth("null options").asking("/options", Value::Null).expects(STAGED),
-        growth("null groups").asking("/userInfo/groups", Value::Null).expects(STAGED),
-        growth("a request with unknown future fields").asking("/userOfTheFuture", json!({"a": [1]})).expects(STAGED),
-    ]
-}
-
-fn inconsistent() -> Vec<Case> {
-    let refused = |sentence: &str, pointer: &str, value: Value, fault: &str| {
-        growth(sentence).asking(pointer, value).expects(format!("deny 400 \"claim-rollout: request.{fault}\""))
-    };
-    let kind = |which: &str| format!("{which}: expected an object of request.kind");
-    let mut cases = Vec::new();
-    for which in ["object", "oldObject"] {
-        let at = |field: &str| format!("/{which}/{field}");
-        let same = |field: &str| format!("{which}: expected the {field} in request.{field}");
-        cases.extend([
-            refused(&format!("{which} is null"), &format!("/{which}"), Value::Null, &format!("{which}: expected a StatefulSet, but found nothing")),
-            refused(&format!("{which} is of another kind"), &at("kind"), json!("Deployment"), &kind(which)),
-            refused(&format!("{which} has no kind"), &at("kind"), Value::Null, &kind(which)),
-            refused(&format!("{which} is of another version"), &at("apiVersion"), json!("apps/v1beta1"), &kind(which)),
-            refused(&format!("{which} is of another group"), &at("apiVersion"), json!("apps.kruise.io/v1beta1"), &kind(which)),
-            refused(&format!("{which} has another name"), &at("metadata/name"), json!("db"), &same("name")),
-            refused(&format!("{which} is in another namespace"), &at("metadata/namespace"), json!("bank"), &same("namespace")),
-        ]);
-        let case = growth(&format!("there is no {which}"));
-        cases.push(case.without(&format!("/{which}")).expects(format!("deny 400 \"request.{which}: expected a StatefulSet, but found nothing\"")));
-    }
-    cases.push(
-        create("bad input", "nothing is created", &web())
-            .asking("/object", Value::Null)
-            .expects("deny 400 \"request.object: expected a StatefulSet, but found nothing\""),
-    );
-    cases.push(delete("bad input", "nothing is deleted", &web()).asking("/oldObject", Value::Null).expects("pass"));
-    let scale = growth("a scale request without a scale").asking("/subResource", "scale").settings(json!({"retention": "Warn"}));
-    cases.push(scale.expects("deny 400 \"request.object: expected an object of request.kind\""));
-    cases
-}
-
 /// Values that are no strategies.
-pub(super) fn strategies() -> [Value; 6] {
+fn strategies() -> [Value; 6] {
     [
         json!("RollingUpdate"),
         json!({"type": 1}),

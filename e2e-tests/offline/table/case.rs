@@ -7,7 +7,7 @@ use claim_rollout::templates::show::cut;
 use serde_json::{Value, json};
 
 use super::changes::{Change, changes};
-use super::objects::{Object, SET_CONTROLLER, put, remove, web};
+use super::objects::{Object, SET_CONTROLLER, put, web};
 use crate::world::recorded::Recorded;
 use crate::world::sdk;
 
@@ -168,13 +168,7 @@ impl Case {
 
     /// Sets a value in the request.
     pub(super) fn asking(mut self, pointer: &str, value: impl Into<Value>) -> Self {
-        put(&mut self.request, pointer, value.into());
-        self
-    }
-
-    /// Removes a part of the request.
-    pub(super) fn without(mut self, pointer: &str) -> Self {
-        remove(&mut self.request, pointer);
+        put(&mut self.request, pointer, value.into()).expect("a pointer");
         self
     }
 

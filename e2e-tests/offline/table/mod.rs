@@ -8,7 +8,8 @@
 //! | `notation`, `staged_change`, `changes` | the notation of expected answers, and rules for every answer |
 //! | `coverage` | what the cases must cover |
 //! | `exported` | cases for the page `docs/ask` |
-//! | all others | the cases, by subject |
+//! | `cases/*.txt`, `text`, `words` | the cases that are texts, and what reads them |
+//! | all others | cases that a rule makes, by subject |
 
 mod case;
 mod changes;
@@ -17,42 +18,24 @@ mod exported;
 mod notation;
 mod objects;
 mod staged_change;
+mod text;
+mod words;
 
 // A row is a line, however long.
 #[rustfmt::skip]
 mod bad_input;
 #[rustfmt::skip]
-mod new_claims;
-#[rustfmt::skip]
-mod checks;
-#[rustfmt::skip]
 mod fields;
-#[rustfmt::skip]
-mod withdrawal;
 #[rustfmt::skip]
 mod invisible;
 #[rustfmt::skip]
-mod mutable;
-#[rustfmt::skip]
-mod pods;
+mod large;
 #[rustfmt::skip]
 mod quantities;
 #[rustfmt::skip]
-mod renames;
-#[rustfmt::skip]
-mod retention;
-#[rustfmt::skip]
-mod rows;
+mod rules;
 #[rustfmt::skip]
 mod settings;
-#[rustfmt::skip]
-mod newer;
-#[rustfmt::skip]
-mod status;
-#[rustfmt::skip]
-mod trust;
-#[rustfmt::skip]
-mod targets;
 
 use std::fmt::Write as _;
 use std::num::NonZero;
@@ -69,28 +52,39 @@ use crate::world::sdk;
 /// The minimum number of cases that the SDK reads.
 const LEAST: usize = 400;
 
+/// The cases that are texts.
+const TEXTS: [(&str, &str); 16] = [
+    ("cases/creations.txt", include_str!("cases/creations.txt")),
+    ("cases/unchanged.txt", include_str!("cases/unchanged.txt")),
+    ("cases/status.txt", include_str!("cases/status.txt")),
+    ("cases/targets.txt", include_str!("cases/targets.txt")),
+    ("cases/trust.txt", include_str!("cases/trust.txt")),
+    ("cases/newer.txt", include_str!("cases/newer.txt")),
+    ("cases/pods.txt", include_str!("cases/pods.txt")),
+    ("cases/staged.txt", include_str!("cases/staged.txt")),
+    ("cases/withdrawal.txt", include_str!("cases/withdrawal.txt")),
+    ("cases/new_claims.txt", include_str!("cases/new_claims.txt")),
+    ("cases/renames.txt", include_str!("cases/renames.txt")),
+    ("cases/retention.txt", include_str!("cases/retention.txt")),
+    ("cases/mutable.txt", include_str!("cases/mutable.txt")),
+    ("cases/settings.txt", include_str!("cases/settings.txt")),
+    ("cases/requests.txt", include_str!("cases/requests.txt")),
+    ("cases/checks.txt", include_str!("cases/checks.txt")),
+];
+
 /// Every case.
 fn cases() -> Vec<Case> {
-    let subjects = [
-        rows::cases,
-        status::cases,
-        targets::cases,
-        trust::cases,
-        newer::cases,
-        pods::cases,
-        withdrawal::cases,
-        new_claims::cases,
-        renames::cases,
-        retention::cases,
-        mutable::cases,
+    let texts = TEXTS.iter().flat_map(|(file, text)| text::cases(file, text));
+    let rules = [
+        rules::cases,
+        large::cases,
         settings::cases,
         fields::cases,
         quantities::cases,
         bad_input::cases,
-        checks::cases,
         invisible::cases,
     ];
-    subjects.iter().flat_map(|cases| cases()).collect()
+    texts.chain(rules.iter().flat_map(|cases| cases())).collect()
 }
 
 /// Every case with its result or its error, in their order. On all cores: fresh instances take most of the time.

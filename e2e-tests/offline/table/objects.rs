@@ -5,8 +5,6 @@ use serde_json::{Value, json};
 
 /// The uid of `web`.
 pub(super) const UID: &str = "6c4a6a3e-0000-4000-8000-000000000001";
-/// The account of our controller.
-pub(super) const CONTROLLER: &str = "system:serviceaccount:claim-rollout:claim-rollout-controller";
 /// The account of the StatefulSet controller.
 pub(super) const SET_CONTROLLER: &str = "system:serviceaccount:kube-system:statefulset-controller";
 /// The prefix of our annotations, in a JSON pointer.
@@ -42,13 +40,13 @@ pub(super) fn web() -> Object {
 impl Object {
     /// Sets the value at this JSON pointer; creates the objects on the way.
     pub(super) fn with(mut self, pointer: &str, value: impl Into<Value>) -> Self {
-        put(&mut self.0, pointer, value.into());
+        put(&mut self.0, pointer, value.into()).expect("a pointer");
         self
     }
 
     /// Removes the value at this JSON pointer.
     pub(super) fn without(mut self, pointer: &str) -> Self {
-        remove(&mut self.0, pointer);
+        remove(&mut self.0, pointer).expect("a pointer");
         self
     }
 
@@ -88,11 +86,6 @@ impl Object {
         self.with("/spec/template/spec/containers/0/image", image)
     }
 
-    /// Sets the partition.
-    pub(super) fn partition(self, partition: i64) -> Self {
-        self.with("/spec/updateStrategy/rollingUpdate/partition", partition)
-    }
-
     /// Sets the number of replicas.
     pub(super) fn replicas(self, replicas: i64) -> Self {
         self.with("/spec/replicas", replicas)
@@ -122,19 +115,9 @@ impl Object {
         self.note("staged", &text)
     }
 
-    /// Sets the annotations beside a staged change.
-    pub(super) fn beside(self, phase: &str, ready: &str) -> Self {
-        self.note("phase", phase).note("ready", ready)
-    }
-
     /// The templates.
     pub(super) fn templates(&self) -> Vec<ClaimTemplate> {
         ClaimTemplate::list_from_value(self.0["spec"]["volumeClaimTemplates"].clone()).expect("templates")
-    }
-
-    /// The label of PVCs that are at the templates.
-    pub(super) fn label(&self) -> String {
-        format!("{}.{STAGING}", self.revision())
     }
 
     /// The revision of the templates.
@@ -162,18 +145,17 @@ pub(super) fn staged_change(target: &Object, update_policy: UpdatePolicy, phase:
 }
 
 /// Sets the value at a JSON pointer, and creates objects on the way; `-` is the end of a list.
-pub(super) fn put(root: &mut Value, pointer: &str, value: Value) {
+pub(super) fn put(root: &mut Value, pointer: &str, value: Value) -> Result<(), String> {
     let mut here = root;
     for segment in pointer.split('/').skip(1) {
-        let key = segment.replace("~1", "/").replace("~0", "~");
+        let key = unescaped(segment);
         here = match here {
             Value::Array(items) => {
-                let index = if key == "-" {
-                    items.len()
-                } else {
-                    key.parse().expect("an index")
-                };
-                if index == items.len() {
+                let end = items.len();
+                let index = if key == "-" { Some(end) } else { key.parse().ok() };
+                let index = index.filter(|index| *index <= end);
+                let index = index.ok_or_else(|| format!("{pointer}: expected at most {end} items"))?;
+                if index == end {
                     items.push(Value::Null);
                 }
                 &mut items[index]
@@ -187,17 +169,28 @@ pub(super) fn put(root: &mut Value, pointer: &str, value: Value) {
         };
     }
     *here = value;
+    Ok(())
 }
 
 /// Removes the value at a JSON pointer.
-pub(super) fn remove(root: &mut Value, pointer: &str) {
-    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
-    let key = key.replace("~1", "/").replace("~0", "~");
+pub(super) fn remove(root: &mut Value, pointer: &str) -> Result<(), String> {
+    let nothing = || format!("{pointer}: there is nothing to remove");
+    let (parent, key) = pointer.rsplit_once('/').ok_or_else(nothing)?;
+    let key = unescaped(key);
     match root.pointer_mut(parent) {
         Some(Value::Object(fields)) => drop(fields.remove(&key)),
-        Some(Value::Array(items)) => drop(items.remove(key.parse().expect("an index"))),
-        _ => panic!("expected something at {pointer}"),
+        Some(Value::Array(items)) => {
+            let index = key.parse().ok().filter(|index| *index < items.len());
+            items.remove(index.ok_or_else(nothing)?);
+        }
+        _ => return Err(nothing()),
     }
+    Ok(())
+}
+
+/// The key of a segment of a JSON pointer.
+fn unescaped(segment: &str) -> String {
+    segment.replace("~1", "/").replace("~0", "~")
 }
 
 /// A bound PVC of 10Gi in the class `standard`, by name.
