@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::case::{Case, creation, create, delete, update};
-use super::objects::{Object, claim, web};
+use super::case::{Case, create, delete, update};
+use super::objects::{Object, web};
 
 pub(super) fn cases() -> Vec<Case> {
-    [edits(), spellings(), unread(), others(), operators()].into_iter().flatten().collect()
+    [edits(), spellings(), unread(), others()].into_iter().flatten().collect()
 }
 
 /// Edits that do not concern PVCs.
@@ -181,29 +181,5 @@ fn others() -> Vec<Case> {
         cases.push(about(delete("C3", format!("{kind} is deleted"), &object)));
         cases.push(about(delete("C3", format!("{kind} is connected to"), &object).asking("/operation", "CONNECT")));
     }
-    let one = claim("data-web-0");
-    cases.push(creation("C3", "a user makes a claim", "alice", &one).shipped().expects("pass"));
-    cases.push(
-        creation("C3", "a user makes a claim with our label", "alice", &one.with("/metadata/labels/claim-rollout.io~1revision", "x"))
-            .shipped()
-            .expects("pass"),
-    );
     cases
-}
-
-/// StatefulSets of operators, with any change of their templates.
-fn operators() -> Vec<Case> {
-    let changes = [
-        ("nothing", web()),
-        ("a growth", web().size("20Gi")),
-        ("a shrink", web().size("1Gi")),
-        ("another class", web().data("/spec/storageClassName", "x")),
-        ("no templates", web().without("/spec/volumeClaimTemplates")),
-        ("an unknown value", web().policy("x")),
-    ];
-    let of = |what: &str, new: Object| update("C3", format!("an operator's set: {what}"), &web().owned(), &new.owned()).shipped();
-    // A forged staged change is removed: it would count if the owner reference were removed later.
-    let forged = of("a forged staged change", web().note("staged", "{}")).expects("mutate -staged");
-    let unseen = changes.into_iter().map(|(what, new)| of(what, new).expects("pass"));
-    unseen.chain([forged]).collect()
 }
