@@ -214,30 +214,6 @@ impl Trace {
         self.past.push(past);
     }
 
-    /// Changes the size of the request.
-    pub(super) fn size(&mut self, other: u64) {
-        let What::Apply { size, .. } = &mut self.request.what else {
-            panic!("expected an apply");
-        };
-        *size = other;
-    }
-
-    /// Changes the revision of the request.
-    pub(super) fn revision(&mut self, other: Id) {
-        let What::Apply { revision, .. } = &mut self.request.what else {
-            panic!("expected an apply");
-        };
-        *revision = other;
-    }
-
-    /// Changes the ordinal of the request.
-    pub(super) fn ordinal(&mut self, other: u32) {
-        let What::Apply { ordinal, .. } = &mut self.request.what else {
-            panic!("expected an apply");
-        };
-        *ordinal = other;
-    }
-
     /// The guarantees about requests that this trace breaks.
     pub(super) fn breaks(&self) -> Vec<Rule> {
         let mut ledger = Ledger::default();
@@ -277,17 +253,5 @@ fn request(what: What, uid: Id, version: Id) -> Request {
         before: Some((uid, version)),
         changed: true,
         set: Some(1),
-    }
-}
-
-/// A change, and every guarantee that it breaks.
-pub(super) type Row = (&'static str, fn(&mut Trace), &'static [Rule]);
-
-pub(super) fn check(start: fn() -> Trace, rows: &[Row]) {
-    assert_eq!(start().breaks(), [], "the start");
-    for (row, change, expected) in rows {
-        let mut trace = start();
-        change(&mut trace);
-        assert_eq!(trace.breaks(), *expected, "{row}");
     }
 }
