@@ -22,6 +22,14 @@ fn set(version: u32) -> LiveSet {
     }))
 }
 
+/// The set, and no journal.
+fn present() -> SetObjects {
+    SetObjects {
+        set: Some(set(0)),
+        ..SetObjects::default()
+    }
+}
+
 /// The set was let go, and is yet to be created.
 fn absent() -> SetObjects {
     let prepared = Journal::prepare(&set(7), None, 0).expect("a staged change");
@@ -111,10 +119,7 @@ fn failures_after_the_beginning_pause_longer_and_are_reported() {
 fn conflicts_read_only_the_set_and_pause_after_many() {
     let settings = Settings::default();
     let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
-    machine.observed(SetObjects {
-        set: Some(set(0)),
-        ..SetObjects::default()
-    });
+    machine.observed(present());
     for version in 0..CONFLICTS {
         machine.answered(&mark(version), WriteAnswer::Conflict("changed".to_owned()), 0);
         assert_eq!(task(&mut machine, 0), "observe set", "{version}");
@@ -178,10 +183,7 @@ fn write_that_may_concern_other_objects_makes_all_be_read() {
         ),
     ] {
         let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
-        machine.observed(SetObjects {
-            set: Some(set(0)),
-            ..SetObjects::default()
-        });
+        machine.observed(present());
         machine.answered(&step, answer, 0);
         assert_eq!(task(&mut machine, 0), "observe", "{what}");
     }
@@ -211,10 +213,7 @@ fn set_that_was_replaced_or_deleted_makes_all_be_read() {
         ("none", None, "observe"),
     ] {
         let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
-        machine.observed(SetObjects {
-            set: Some(set(0)),
-            ..SetObjects::default()
-        });
+        machine.observed(present());
         machine.answered(&mark(0), WriteAnswer::Conflict("changed".to_owned()), 0);
         assert_eq!(task(&mut machine, 0), "observe set", "{what}");
         machine.observed_set(found);
@@ -283,10 +282,7 @@ fn process_that_stops_ends_it_but_creates_an_absent_set() {
 fn postponed_step_has_not_begun_and_is_decided_again() {
     let settings = Settings::default();
     let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Nothing);
-    machine.observed(SetObjects {
-        set: Some(set(0)),
-        ..SetObjects::default()
-    });
+    machine.observed(present());
     machine.postponed();
     assert!(!machine.has_begun() && machine.is_between_rounds());
     assert_eq!(machine.notices(), []);

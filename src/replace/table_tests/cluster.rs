@@ -26,7 +26,7 @@ pub(super) struct Object {
 }
 
 /// A namespace with the StatefulSet `web`, and the journal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cluster {
     pub(super) now: Millis,
     pub(super) set: Option<LiveSet>,
@@ -119,32 +119,11 @@ pub(super) fn controller(uid: &str) -> Owner {
 /// A StatefulSet of three with a complete change from 1Gi to 2Gi. Every precondition is met.
 pub(super) fn web() -> Cluster {
     let mut cluster = Cluster {
-        lagging: Vec::new(),
         now: NOW,
-        set: None,
-        journal: None,
-        secrets: 0,
-        answers: Vec::new(),
-        is_stopped: false,
         report: ReportOwner::Set("uid-1".to_owned()),
-        pods: Vec::new(),
-        others: Vec::new(),
-        unknown: Vec::new(),
         guard: true,
-        quotas: Vec::new(),
-        denies: [None; 2],
-        namespace_ends: false,
         namespace: "ns-1",
-        webhook: None,
-        late_webhook: None,
-        missed: Vec::new(),
-        writes_other_bytes: false,
-        not_adopted: Vec::new(),
-        keeps_managers: false,
-        within: None,
-        last: None,
-        lost: Vec::new(),
-        numbers: 0,
+        ..Cluster::default()
     };
     let mut object = manifest("1Gi");
     object["metadata"]["annotations"][keys::STAGED] = staged("2Gi", Phase::Complete, "uid-1").into();
