@@ -132,6 +132,11 @@ pub(crate) const fn workload(
     }
 }
 
+/// Three replicas of one template, in a usual cluster.
+pub(crate) const fn of_three(name: &'static str, script: &'static [(Moment, UserAction)]) -> Workload {
+    workload(name, 3, ONE, |_| {}, script)
+}
+
 pub(crate) fn node(world: &mut SimWorld) {
     world.driver.needs_node = true;
 }

@@ -42,61 +42,46 @@ const fn scope(
     }
 }
 
+/// One controller, and one fault.
+const fn alone(name: &'static str, actions: &'static [Action], surroundings: Surroundings) -> ReplaceScope {
+    scope(name, actions, 1, 1, surroundings)
+}
+
 /// All scopes.
 pub(super) const SCOPES: &[ReplaceScope] = &[
     scope("crashes", &[], 2, 1, UNKNOWN),
-    scope(
-        "writes",
-        &[Action::Scale(3), Action::Label, Action::Image],
-        1,
-        1,
-        NOTHING,
-    ),
-    scope(
-        "scaling",
-        &[Action::Scale(1), Action::Scale(3), Action::Label],
-        1,
-        1,
-        NOTHING,
-    ),
-    scope(
+    alone("writes", &[Action::Scale(3), Action::Label, Action::Image], NOTHING),
+    alone("scaling", &[Action::Scale(1), Action::Scale(3), Action::Label], NOTHING),
+    alone(
         "PVCs follow",
         &[Action::Label],
-        1,
-        1,
         Surroundings {
             deletes_claims: true,
             ..UNKNOWN
         },
     ),
-    scope(
+    alone(
         "PVCs are to follow",
         &[Action::DeleteClaims, Action::DeletePod(1)],
-        1,
-        1,
         NOTHING,
     ),
-    scope(
+    alone(
         "a webhook changes the Pod template",
         &[Action::Scale(1), Action::Scale(2)],
-        1,
-        1,
         Surroundings {
             mutates: true,
             ..NOTHING
         },
     ),
-    scope(
+    alone(
         "the Pod template in other bytes",
         &[Action::Scale(3), Action::DeletePod(1)],
-        1,
-        1,
         Surroundings {
             other_bytes: true,
             ..NOTHING
         },
     ),
-    scope(
+    alone(
         "a user deletes",
         &[
             Action::Delete(Propagation::Background),
@@ -105,18 +90,14 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
                 replicas: 2,
             },
         ],
-        1,
-        1,
         NOTHING,
     ),
-    scope(
+    alone(
         "a user deletes in foreground",
         &[Action::Delete(Propagation::Foreground)],
-        1,
-        1,
         NOTHING,
     ),
-    scope(
+    alone(
         "a user deletes without the Pods",
         &[
             Action::Delete(Propagation::Orphan),
@@ -125,28 +106,22 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
                 replicas: 2,
             },
         ],
-        1,
-        1,
         NOTHING,
     ),
-    scope(
+    alone(
         "the guard is removed",
         &[Action::RemoveGuard, Action::Delete(Propagation::Foreground)],
-        1,
-        1,
         NOTHING,
     ),
-    scope(
+    alone(
         "GitOps without replicas",
         &[Action::Create {
             grown: true,
             replicas: 1,
         }],
-        1,
-        1,
         NOTHING,
     ),
-    scope(
+    alone(
         "GitOps with the old templates",
         &[
             Action::Create {
@@ -155,11 +130,9 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
             },
             Action::Label,
         ],
-        1,
-        1,
         NOTHING,
     ),
-    scope(
+    alone(
         "an owner operator",
         &[
             Action::Create {
@@ -168,22 +141,12 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
             },
             Action::Label,
         ],
-        1,
-        1,
         NOTHING,
     ),
-    scope(
-        "the quota is full",
-        &[Action::FillQuota, Action::Scale(3)],
-        1,
-        1,
-        NOTHING,
-    ),
-    scope(
+    alone("the quota is full", &[Action::FillQuota, Action::Scale(3)], NOTHING),
+    alone(
         "the namespace",
         &[Action::DeleteNamespace, Action::CreateNamespace],
-        1,
-        1,
         NOTHING,
     ),
     scope(
@@ -196,11 +159,9 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
             ..NOTHING
         },
     ),
-    scope(
+    alone(
         "a user protects PVCs",
         &[Action::RetainClaims],
-        1,
-        1,
         Surroundings {
             deletes_claims: true,
             denies: true,
@@ -221,11 +182,9 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
             ..NOTHING
         },
     ),
-    scope(
+    alone(
         "the guard is removed, and time passes",
         &[Action::RemoveGuard],
-        1,
-        1,
         Surroundings { slow: true, ..NOTHING },
     ),
     scope(
@@ -240,11 +199,9 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
             ..NOTHING
         },
     ),
-    scope(
+    alone(
         "the guard cannot be read",
         &[],
-        1,
-        1,
         Surroundings {
             unread: Some(Part::Guard),
             ..NOTHING
@@ -260,21 +217,17 @@ pub(super) const SCOPES: &[ReplaceScope] = &[
             ..NOTHING
         },
     ),
-    scope(
+    alone(
         "the mark is denied",
         &[Action::Label],
-        1,
-        1,
         Surroundings {
             answers_mark: Some(SmallAnswer::Denied),
             ..NOTHING
         },
     ),
-    scope(
+    alone(
         "the mark is answered with a conflict",
         &[Action::Label],
-        1,
-        1,
         Surroundings {
             answers_mark: Some(SmallAnswer::Conflict),
             ..NOTHING

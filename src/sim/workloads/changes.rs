@@ -3,12 +3,12 @@
 use crate::sim::actors::action::UserAction;
 use crate::sim::workload::Moment::{Now, Quiet, Written};
 use crate::sim::workload::{
-    ONE, TWO, Workload, canary, min_ready, node, one, remount, since_1_37, two, with, workload,
+    ONE, TWO, Workload, canary, min_ready, node, of_three, one, remount, since_1_37, two, with, workload,
 };
 use crate::templates::UpdatePolicy;
 
 pub(super) const CHANGES: [Workload; 18] = [
-    workload("grow", 3, ONE, |_| {}, &[(Now, UserAction::Target(one(3)))]),
+    of_three("grow", &[(Now, UserAction::Target(one(3)))]),
     workload(
         "grow-two-templates",
         3,
@@ -16,7 +16,7 @@ pub(super) const CHANGES: [Workload; 18] = [
         |_| {},
         &[(Now, UserAction::Target(two(3, 4)))],
     ),
-    workload("grow-with-image", 3, ONE, |_| {}, &[(Now, UserAction::Both(one(3), 1))]),
+    of_three("grow-with-image", &[(Now, UserAction::Both(one(3), 1))]),
     workload(
         "grow-two-templates-with-image",
         2,
@@ -62,40 +62,28 @@ pub(super) const CHANGES: [Workload; 18] = [
         |_| {},
         &[(Now, UserAction::Target(one(3))), (Written(1), UserAction::Scale(4))],
     ),
-    workload(
+    of_three(
         "scale-to-zero-and-back",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Target(one(3))),
             (Written(1), UserAction::Scale(0)),
             (Quiet, UserAction::Scale(3)),
         ],
     ),
-    workload(
+    of_three(
         "second-target",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Target(one(3))),
             (Written(1), UserAction::Target(one(4))),
             (Written(3), UserAction::Reapply),
         ],
     ),
-    workload(
+    of_three(
         "withdraw-on-the-way",
-        3,
-        ONE,
-        |_| {},
         &[(Now, UserAction::Both(one(3), 1)), (Written(1), UserAction::Withdraw)],
     ),
-    workload(
+    of_three(
         "give-up-on-the-way",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Both(one(3), 1)),
             (Written(1), UserAction::Policy(Some(UpdatePolicy::OnClaimDelete))),
@@ -111,11 +99,8 @@ pub(super) const CHANGES: [Workload; 18] = [
             (Written(1), UserAction::Async(true)),
         ],
     ),
-    workload(
+    of_three(
         "policy-away-on-the-way",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Both(one(3), 1)),
             (Written(1), UserAction::Registered(false)),
@@ -133,11 +118,8 @@ pub(super) const CHANGES: [Workload; 18] = [
             (Written(2), UserAction::Fail(0)),
         ],
     ),
-    workload(
+    of_three(
         "scale-on-the-way",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Both(one(3), 1)),
             (Written(1), UserAction::Scale(5)),

@@ -4,7 +4,9 @@ use crate::sim::actors::action::UserAction;
 use crate::sim::api::WebhookEdit;
 use crate::sim::settings::ModelSettings;
 use crate::sim::workload::Moment::{Now, Quiet, Written};
-use crate::sim::workload::{ONE, Workload, one, parallel, remount, since_1_37, two_at_a_time, with, workload};
+use crate::sim::workload::{
+    ONE, Workload, of_three, one, parallel, remount, since_1_37, two_at_a_time, with, workload,
+};
 
 pub(super) const OBSTACLES: [Workload; 36] = [
     workload(
@@ -118,18 +120,12 @@ pub(super) const OBSTACLES: [Workload; 36] = [
             (Quiet, UserAction::Target(one(4))),
         ],
     ),
-    workload(
+    of_three(
         "no-reports",
-        3,
-        ONE,
-        |_| {},
         &[(Now, UserAction::Reports(false)), (Now, UserAction::Target(one(3)))],
     ),
-    workload(
+    of_three(
         "size-is-put-back",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Webhook(WebhookEdit::Size)),
             (Now, UserAction::Both(one(3), 1)),
@@ -167,22 +163,16 @@ pub(super) const OBSTACLES: [Workload; 36] = [
             (Written(5), UserAction::Withdraw),
         ],
     ),
-    workload(
+    of_three(
         "claim-deleted",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Target(one(3))),
             (Written(1), UserAction::DeleteClaim(1)),
             (Written(1), UserAction::DeletePod(1)),
         ],
     ),
-    workload(
+    of_three(
         "set-created-again",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Target(one(3))),
             (Written(1), UserAction::DeleteSet(true)),
@@ -190,11 +180,8 @@ pub(super) const OBSTACLES: [Workload; 36] = [
             (Quiet, UserAction::Target(one(4))),
         ],
     ),
-    workload(
+    of_three(
         "staged-change-of-another-set",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Target(one(3))),
             (Written(1), UserAction::DeleteSet(true)),
@@ -215,11 +202,8 @@ pub(super) const OBSTACLES: [Workload; 36] = [
             (Quiet, UserAction::Scale(4)),
         ],
     ),
-    workload(
+    of_three(
         "autoscaler",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Size(1, 5)),
             (Now, UserAction::Target(one(3))),
@@ -227,18 +211,12 @@ pub(super) const OBSTACLES: [Workload; 36] = [
             (Quiet, UserAction::Target(one(4))),
         ],
     ),
-    workload(
+    of_three(
         "disk-full",
-        3,
-        ONE,
-        |_| {},
         &[(Now, UserAction::FillDisk(0)), (Now, UserAction::Target(one(3)))],
     ),
-    workload(
+    of_three(
         "disk-full-and-image",
-        3,
-        ONE,
-        |_| {},
         &[(Now, UserAction::FillDisk(0)), (Now, UserAction::Both(one(3), 1))],
     ),
     workload(
@@ -255,11 +233,8 @@ pub(super) const OBSTACLES: [Workload; 36] = [
         since_1_37,
         &[(Now, UserAction::FillDisk(2)), (Now, UserAction::Both(one(3), 1))],
     ),
-    workload(
+    of_three(
         "disks-full",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::FillDisk(2)),
             (Now, UserAction::FillDisk(0)),
@@ -286,22 +261,16 @@ pub(super) const OBSTACLES: [Workload; 36] = [
             (Written(1), UserAction::FillDisk(0)),
         ],
     ),
-    workload(
+    of_three(
         "paused",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Target(one(3))),
             (Written(1), UserAction::Pause(true)),
             (Quiet, UserAction::Pause(false)),
         ],
     ),
-    workload(
+    of_three(
         "paused-with-image",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Both(one(3), 1)),
             (Written(1), UserAction::Pause(true)),
@@ -321,11 +290,8 @@ pub(super) const OBSTACLES: [Workload; 36] = [
             (Quiet, UserAction::OnDelete(false)),
         ],
     ),
-    workload(
+    of_three(
         "report-is-deleted",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::OnDelete(true)),
             (Now, UserAction::Both(one(3), 1)),
@@ -335,11 +301,8 @@ pub(super) const OBSTACLES: [Workload; 36] = [
             (Quiet, UserAction::Pause(false)),
         ],
     ),
-    workload(
+    of_three(
         "newer-policy-on-the-way",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Both(one(3), 1)),
             (Written(1), UserAction::Newer(true)),
@@ -354,22 +317,16 @@ pub(super) const OBSTACLES: [Workload; 36] = [
         |world| world.api.known = false,
         &[(Now, UserAction::Both(one(3), 1)), (Quiet, UserAction::Target(one(4)))],
     ),
-    workload(
+    of_three(
         "writes-to-the-set-are-denied",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Webhook(WebhookEdit::Sets)),
             (Now, UserAction::Both(one(3), 1)),
             (Quiet, UserAction::Target(one(4))),
         ],
     ),
-    workload(
+    of_three(
         "report-is-deleted-at-the-end",
-        3,
-        ONE,
-        |_| {},
         &[(Now, UserAction::Target(one(3))), (Quiet, UserAction::DeleteReport)],
     ),
     workload(

@@ -3,7 +3,7 @@
 use crate::sim::actors::action::UserAction;
 use crate::sim::settings::ModelSettings;
 use crate::sim::workload::Moment::{Now, Quiet, Written};
-use crate::sim::workload::{ONE, Workload, one, parallel, with, workload};
+use crate::sim::workload::{ONE, Workload, of_three, one, parallel, with, workload};
 
 pub(super) const RETURNS: [Workload; 5] = [
     // A driver that expands only what no Pod uses: one outage for all.
@@ -18,11 +18,8 @@ pub(super) const RETURNS: [Workload; 5] = [
             (Quiet, UserAction::Scale(3)),
         ],
     ),
-    workload(
+    of_three(
         "replica-comes-back",
-        3,
-        ONE,
-        |_| {},
         &[
             (Now, UserAction::Scale(2)),
             (Quiet, UserAction::Target(one(3))),
@@ -49,11 +46,8 @@ pub(super) const RETURNS: [Workload; 5] = [
             (Quiet, UserAction::Target(one(4))),
         ],
     ),
-    workload(
+    of_three(
         "without-a-label",
-        3,
-        ONE,
-        |_| {},
         &[(Now, UserAction::Select(1, false)), (Now, UserAction::Both(one(3), 1))],
     ),
 ];
