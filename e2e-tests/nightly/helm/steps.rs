@@ -154,7 +154,7 @@ pub(super) const STEPS: [Step; 14] = [
 ];
 
 /// With `shrink: Keep`: whatever goes back, the image does, and no size.
-pub(super) const KEPT: [Step; 8] = [
+pub(super) const KEPT: [Step; 9] = [
     same(Does::Upgrades("1Gi", 1, "1.0.0"), "", &[], &["1Gi"], 1),
     same(
         Does::Upgrades("2Gi", 2, "1.0.0"),
@@ -193,6 +193,7 @@ pub(super) const KEPT: [Step; 8] = [
     },
     // The live templates are the larger ones now
     same(Does::IsReplaced, "", &[], &["3Gi"], 2),
+    same(Does::Repeats, "", &[], &["3Gi"], 2),
     same(
         Does::RollsBack(1),
         "",

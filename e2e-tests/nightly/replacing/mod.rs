@@ -17,7 +17,6 @@ scenarios![World;
     foreign::changed_template_of_the_new_set_restarts_no_pod,
     retained::retention_is_guarded_and_claims_without_pods_stay,
     tools::gitops_tools_find_nothing_to_do,
-    tools::helm_3_and_4_find_nothing_to_do,
     tools::rollout_history_and_undo_work_as_before,
 ];
 

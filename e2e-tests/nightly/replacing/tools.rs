@@ -8,7 +8,6 @@ use crate::cluster::replacing::trial::{prepare, replaced, until_replaced};
 use crate::nightly::gitops::tools::{TOOLS, Tool};
 use crate::world::World;
 use crate::world::again::Unmoved;
-use crate::world::helm::{CLIENT_SIDE, Release, SERVER_SIDE, VERSION};
 use crate::world::installation::JOURNALS;
 use crate::world::namespace::{STAGED, TestNamespace};
 
@@ -90,46 +89,6 @@ pub(super) async fn gitops_tools_find_nothing_to_do(env: &World) -> anyhow::Resu
         .iter()
         .map(async |tool| finds_nothing(env, tool).await.context(tool.name));
     futures::future::try_join_all(runs).await.map(drop)
-}
-
-async fn helm_finds_nothing(env: &World, namespace: &str, way: &'static [&'static str]) -> anyhow::Result<()> {
-    let ns = &empty(env, namespace).await?;
-    let release = Release::new(ns, way);
-    let upgrade = async |size: &str| release.upgrade(VERSION, size).await;
-    upgrade("size=1Gi").await?;
-    ns.settled().await?;
-    // The chart knows nothing of it.
-    ns.typed("annotate statefulset web claim-rollout.io/replace-set=WhenComplete")
-        .await?;
-    upgrade("size=2Gi").await?;
-    let set = replace(ns).await?;
-    let mut unmoved = Unmoved::from(set)?;
-    for _ in 0..3 {
-        let output = upgrade("size=2Gi").await?;
-        ensure!(!output.stderr.contains("claim-rollout: "), "{output:?}");
-        unmoved.still(ns.set().await?)?;
-    }
-    // Helm goes back to the size of the first revision.
-    let before = Before::of(ns).await?;
-    let output = release.answered(&["rollback", "web", "1"]).await?;
-    let denied = "cannot shrink, expected at least 2Gi, but found 1Gi; allowed changes: ";
-    ensure!(!output.success && output.stderr.contains(denied), "{output:?}");
-    before.keeps_everything(ns).await?;
-    // It can go on from there.
-    let output = upgrade("size=3Gi").await?;
-    ensure!(
-        output.stderr.contains("claim-rollout: staged data 2Gi -> 3Gi"),
-        "{output:?}"
-    );
-    Ok(())
-}
-
-pub(super) async fn helm_3_and_4_find_nothing_to_do(env: &World) -> anyhow::Result<()> {
-    futures::try_join!(
-        helm_finds_nothing(env, "replaced-helm-3", CLIENT_SIDE),
-        helm_finds_nothing(env, "replaced-helm-4", SERVER_SIDE),
-    )
-    .map(drop)
 }
 
 pub(super) async fn rollout_history_and_undo_work_as_before(env: &World) -> anyhow::Result<()> {
