@@ -15,7 +15,6 @@ mod in_motion;
 mod infeasible;
 mod killed;
 mod kubectl;
-mod lockstep;
 mod metadata;
 mod not_served;
 mod obstacles;
@@ -48,7 +47,6 @@ scenarios![World;
     grow::second_target_during_rollout_of_first_is_reached,
     repeated::same_manifest_again_writes_nothing,
     grow::claim_larger_than_target_keeps_its_size,
-    lockstep::image_and_size_in_one_apply_claim_before_pod_per_replica,
     killed::controller_killed_after_any_write_successor_completes_it,
     deleted::claim_deleted_between_read_and_write_is_not_recreated_by_us,
     deleted::apply_with_uid_of_another_claim_fails_in_the_api_server,

@@ -76,6 +76,7 @@ pub(super) async fn no_tool_reports_done_while_pods_wait_for_claims(env: &World)
 
     let written = ns.writes_since(0).await?;
     written.pods_follow_their_claims("web", &["data"], &[2, 1, 0])?;
+    written.is_a_rollout(&["data-web-2", "data-web-1", "data-web-0"], 3)?;
     let (_, over) = written.replaced("web-0", written.applied("data-web-0")?)?;
     let staged = written.states("statefulsets", "web");
     let since = staged
