@@ -15,7 +15,7 @@ use crate::world::installation::{ACCOUNT, NAMESPACE, USER};
 use crate::world::manifests::bound_elsewhere;
 use crate::world::namespace::{STAGED, text};
 use crate::world::web::Web;
-use crate::world::{Options, World, until};
+use crate::world::{Options, World, until, words};
 use namespace::{Judges, TestedNamespace};
 
 const JUDGES: [Judges; 3] = [Judges::Policy, Judges::Guard, Judges::Both];
@@ -55,27 +55,15 @@ fn namespace_of(judges: Judges) -> String {
     format!("trust-{judges:?}").to_lowercase()
 }
 
-fn rights(namespace: &str) -> Value {
-    let role = |name: &str, user: &str, rules: Value| {
-        let metadata = json!({"name": name, "namespace": namespace});
-        [
-            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": metadata, "rules": rules}),
-            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": metadata,
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]}),
-        ]
-    };
-    let sets = json!({"apiGroups": ["apps"], "resources": ["statefulsets", "statefulsets/status"], "verbs": ["*"]});
-    let claims = json!({"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["get", "list", "patch"]});
-    // kubectl reads the object that it writes.
-    let read = json!({"apiGroups": ["apps"], "resources": ["statefulsets"], "verbs": ["get"]});
-    let roles = [
-        role("controller", USER, json!([read])),
-        role("bob", "bob", json!([sets])),
-        role("alice", "alice", json!([sets, claims])),
-    ];
-    json!({"apiVersion": "v1", "kind": "List", "items": roles.concat()})
-}
+/// The rights of the users. kubectl reads the object that it writes, so the controller, which is USER, may read.
+const RIGHTS: [&str; 6] = [
+    "role sets --verb=* --resource=statefulsets.apps,statefulsets.apps/status",
+    "role claims --verb=get,list,patch --resource=persistentvolumeclaims",
+    "role read --verb=get --resource=statefulsets.apps",
+    "rolebinding sets --role=sets --user=alice --user=bob",
+    "rolebinding claims --role=claims --user=alice",
+    "rolebinding read --role=read --user=USER",
+];
 
 impl TestedNamespace<'_> {
     async fn staged_of_size(&self, set: &str, size: &str) -> anyhow::Result<String> {
@@ -165,9 +153,13 @@ impl TestedNamespace<'_> {
 
     /// Creates the namespace, and returns the uid of the owner in it.
     async fn prepare(&self) -> anyhow::Result<String> {
-        let (namespace, rights) = (&*self.namespace, rights(&self.namespace).to_string());
+        let namespace = &*self.namespace;
         self.cluster.kubectl(&["create", "namespace", namespace], "").await?;
-        self.done(None, &["apply", "-f", "-"], &rights).await?;
+        for right in RIGHTS {
+            let right = right.replace("USER", USER);
+            let create = [&["create"], &words(&right)[..]].concat();
+            self.done(None, &create, "").await?;
+        }
         self.done(None, &["create", "configmap", "owner"], "").await?;
         if self.judges == Judges::Policy {
             let selector = bound_elsewhere(namespace).to_string();

@@ -28,38 +28,19 @@ pub(super) struct Guarded {
     uid: String,
 }
 
-/// The rights of the users on StatefulSets and PVCs: more than `deploy/` gives to the controller, so that only the
-/// guard denies.
-fn rights() -> Value {
-    let role = |name: &str, group: &str, resources: &[&str], verbs: &[&str]| {
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
-            "rules": [{"apiGroups": [group], "resources": resources, "verbs": verbs}],
-        })
-    };
-    let binding = |name: &str, users: &[&str]| {
-        let subjects = users
-            .iter()
-            .map(|user| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}));
-        json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-            "subjects": subjects.collect::<Vec<_>>(),
-        })
-    };
-    let sets = ["statefulsets", "statefulsets/status", "statefulsets/scale"];
-    let claims = ["persistentvolumeclaims", "persistentvolumeclaims/status"];
-    json!({"apiVersion": "v1", "kind": "List", "items": [
-        role("sets", "apps", &sets, &["*"]),
-        role("change-sets", "apps", &sets, &["get", "update", "patch"]),
-        role("patch-claims", "", &claims[..1], &["patch"]),
-        role("claims", "", &claims, &["*"]),
-        binding("sets", &["alice", "bob", USER]),
-        binding("change-sets", &["mallory"]),
-        binding("patch-claims", &["alice", "mallory"]),
-        binding("claims", &[USER]),
-    ]})
-}
+/// The rights of the users on StatefulSets and PVCs: more than `deploy/` gives to the controller, which is USER, so that
+/// only the guard denies.
+const RIGHTS: [&str; 8] = [
+    "clusterrole sets --verb=* --resource=statefulsets.apps,statefulsets.apps/status,statefulsets.apps/scale",
+    "clusterrole change-sets --verb=get,update,patch \
+     --resource=statefulsets.apps,statefulsets.apps/status,statefulsets.apps/scale",
+    "clusterrole patch-claims --verb=patch --resource=persistentvolumeclaims",
+    "clusterrole claims --verb=* --resource=persistentvolumeclaims,persistentvolumeclaims/status",
+    "clusterrolebinding sets --clusterrole=sets --user=alice --user=bob --user=USER",
+    "clusterrolebinding change-sets --clusterrole=change-sets --user=mallory",
+    "clusterrolebinding patch-claims --clusterrole=patch-claims --user=alice --user=mallory",
+    "clusterrolebinding claims --clusterrole=claims --user=USER",
+];
 
 /// A StatefulSet without replicas and templates.
 fn set(metadata: &Value) -> Value {
@@ -165,7 +146,10 @@ impl Guarded {
             world,
         };
         env.done(&["create", "namespace", GUARDED], "").await?;
-        env.done(&["apply", "-f", "-"], &rights().to_string()).await?;
+        for right in RIGHTS {
+            let right = format!("create {}", right.replace("USER", USER));
+            env.world.cluster.typed(&right).await?;
+        }
         env.done(&["create", "-n", GUARDED, "configmap", "owner"], "").await?;
         let uid = format!("get -n {GUARDED} configmap/owner -o jsonpath={{.metadata.uid}}");
         env.uid = env.world.cluster.typed(&uid).await?.stdout;
