@@ -6,6 +6,7 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::templates::{HELD, StagedChange};
 use serde_json::{Value, json};
 
+use super::held_at;
 use crate::world::manifests::bound_elsewhere;
 use crate::world::namespace::{PATIENCE, STAGED, TestNamespace, condition, text};
 use crate::world::served::Served;
@@ -47,10 +48,7 @@ pub(super) async fn without_policy_and_guard_no_rollout_until_policy_is_back(env
     let ns = env.with_set("stopped-absent", 3).await?;
     without_the_guard(&ns).await?;
     let served = Served::start(&ns, &json!({})).await?;
-    env.barriers.hold_claim(&ns.namespace, "data-web-1");
-    ns.apply(3, "2Gi").await?;
-    let held = env.barriers.until_held(&ns.namespace).await;
-    held.with_context(|| ns.log())?;
+    held_at(env, &ns, "data-web-1", &Web::replicas(3).size("2Gi")).await?;
     served.go().await?;
 
     // The same apply again has the result of a stock cluster.

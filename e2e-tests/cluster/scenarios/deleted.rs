@@ -1,18 +1,18 @@
 //! PVCs that are deleted while the controller decides about them.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::json;
 
+use super::held_at;
 use crate::world::World;
 use crate::world::installation::USER;
 use crate::world::namespace::text;
+use crate::world::web::Web;
 
 pub(super) async fn claim_deleted_between_read_and_write_is_not_recreated_by_us(env: &World) -> anyhow::Result<()> {
     let ns = env.with_set("stopped-deleted", 3).await?;
     let old = ns.claims().await?[1]["metadata"]["uid"].clone();
-    env.barriers.hold_claim(&ns.namespace, "data-web-1");
-    ns.apply(3, "2Gi").await?;
-    env.barriers.until_held(&ns.namespace).await.with_context(|| ns.log())?;
+    held_at(env, &ns, "data-web-1", &Web::replicas(3).size("2Gi")).await?;
     // The controller has decided, and its write is in progress.
     ns.typed("delete pvc/data-web-1 pod/web-1 --wait=false").await?;
     ns.until_all("another claim", "pvc", |claims| {

@@ -1,8 +1,9 @@
 //! The user stops the rollout in the middle.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::Value;
 
+use super::held_at;
 use crate::world::World;
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;
@@ -10,10 +11,7 @@ use crate::world::web::Web;
 /// A StatefulSet of three whose image and size change; the write of this PVC is held.
 async fn in_the_middle<'a>(env: &'a World, namespace: &str, claim: &str) -> anyhow::Result<TestNamespace<'a>> {
     let ns = env.with_set(namespace, 3).await?;
-    env.barriers.hold_claim(namespace, claim);
-    ns.target(&Web::replicas(3).size("2Gi").image("2")).await?;
-    let held = env.barriers.until_held(namespace).await;
-    held.with_context(|| ns.log())?;
+    held_at(env, &ns, claim, &Web::replicas(3).size("2Gi").image("2")).await?;
     Ok(ns)
 }
 
@@ -40,10 +38,7 @@ pub(super) async fn switch_to_on_claim_delete_opens_gate_without_controller(env:
     ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
 
     ns.start_controller(env, &[]).await?;
-    ns.until_reported("the policy", |rollout| {
-        rollout["status"]["conditions"][0]["reason"] == "OnClaimDelete"
-    })
-    .await?;
+    ns.until_reason("OnClaimDelete", "").await?;
     ns.until_reported("the lag", |rollout| lags(rollout, [3, 0], "3 of 3 PVCs"))
         .await?;
     let asked = ns.sizes().await?;
@@ -72,10 +67,7 @@ pub(super) async fn withdrawal_during_rollout_releases_pods_and_lowers_no_claim(
     env.barriers.open(&ns.namespace);
     let set = ns.settled().await?;
     ensure!(set["status"]["updatedReplicas"] == 3, "{set:#}");
-    ns.until_reported("the end", |rollout| {
-        rollout["status"]["conditions"][0]["reason"] == "Withdrawn"
-    })
-    .await?;
+    ns.until_reason("Withdrawn", "").await?;
     ns.until_event("ClaimRolloutWithdrawn").await?;
     // The write of the second PVC was in progress: it was stored, or overtaken by the Pod of the PVC.
     let sizes = ns.sizes().await?;

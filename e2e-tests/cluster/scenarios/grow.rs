@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::json;
 
+use super::held_at;
 use crate::world::namespace::{condition, label, text};
+use crate::world::web::Web;
 use crate::world::{World, until};
 
 pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env: &World) -> anyhow::Result<()> {
@@ -68,9 +70,7 @@ pub(super) async fn three_claims_grow_highest_ordinal_first_without_restart(env:
 pub(super) async fn second_target_during_rollout_of_first_is_reached(env: &World) -> anyhow::Result<()> {
     let ns = env.with_set("stopped-again", 3).await?;
     let (pods, generation) = (ns.pods().await?, ns.set().await?["metadata"]["generation"].clone());
-    env.barriers.hold_claim(&ns.namespace, "data-web-1");
-    ns.apply(3, "2Gi").await?;
-    env.barriers.until_held(&ns.namespace).await.with_context(|| ns.log())?;
+    held_at(env, &ns, "data-web-1", &Web::replicas(3).size("2Gi")).await?;
     let output = ns.apply(3, "3Gi").await?;
     ensure!(output.stderr.contains("staged data 2Gi -> 3Gi"), "{output:?}");
     env.barriers.open(&ns.namespace);

@@ -1,17 +1,16 @@
 //! `paused: "true"`: nothing new starts.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 
+use super::held_at;
 use crate::world::World;
 use crate::world::namespace::condition;
+use crate::world::web::Web;
 
 pub(super) async fn paused_rollout_finishes_current_replica_and_resumes(env: &World) -> anyhow::Result<()> {
     let ns = env.with_set("stopped-paused", 3).await?;
     let begun = ns.mark().await?;
-    env.barriers.hold_claim(&ns.namespace, "data-web-1");
-    ns.apply(3, "2Gi").await?;
-    let held = env.barriers.until_held(&ns.namespace).await;
-    held.with_context(|| ns.log())?;
+    held_at(env, &ns, "data-web-1", &Web::replicas(3).size("2Gi")).await?;
     let pause = |value: &'static str| ["annotate", "statefulset", "web", value, "--overwrite"];
     ns.done(&pause("claim-rollout.io/paused=true"), "").await?;
     env.barriers.open(&ns.namespace);

@@ -1,16 +1,15 @@
 //! The StatefulSet is scaled down during its rollout; for scaling up see `escape`.
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 
+use super::held_at;
 use crate::world::World;
 use crate::world::namespace::condition;
+use crate::world::web::Web;
 
 pub(super) async fn claim_of_a_replica_scaled_away_is_updated_last(env: &World) -> anyhow::Result<()> {
     let ns = env.with_set("stopped-down", 3).await?;
-    env.barriers.hold_claim(&ns.namespace, "data-web-1");
-    ns.apply(3, "2Gi").await?;
-    let held = env.barriers.until_held(&ns.namespace).await;
-    held.with_context(|| ns.log())?;
+    held_at(env, &ns, "data-web-1", &Web::replicas(3).size("2Gi")).await?;
     ns.typed("scale statefulset web --replicas=1").await?;
     env.barriers.open(&ns.namespace);
     ns.until_reported("one replica", |rollout| {
