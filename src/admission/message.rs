@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::cause::Cause;
 use super::lookups::CannotAsk;
 use crate::templates::rules::{FaultKind, TemplateNames};
-use crate::templates::show::{cut, in_short, printable, shown};
+use crate::templates::show::{cut, printable, shown};
 use crate::templates::{Diff, FrozenChange, RuleFault, Rules, keys, rules};
 
 /// The API server cuts longer warnings.
@@ -285,7 +285,7 @@ pub(super) fn some_of(names: &[String], room: usize) -> String {
 
 /// The changes in a few words each.
 pub(super) fn summary(diff: &Diff) -> String {
-    some(&in_short(diff), 96, ", ", ", and ")
+    some(&diff.in_short(), 96, ", ", ", and ")
 }
 
 /// Items up to `room` characters, at least one, and the number of items left out.

@@ -11,7 +11,6 @@ use super::cluster;
 use super::lists::list;
 use crate::controller::objects::conversion;
 use crate::gate::SetView;
-use crate::templates::show::in_short;
 use crate::templates::{ClaimTemplate, Diff, Phase, Revision, TemplateError, keys};
 
 /// The revisions of a set, the latest last.
@@ -133,7 +132,7 @@ impl RevisionHistory {
         let before = std::iter::once(None).chain(self.entries.iter().map(Some));
         let changes = before.zip(&self.entries).map(|(before, entry)| match before {
             None => sizes(&entry.templates),
-            Some(before) => in_short(&Diff::between(&before.templates, &entry.templates)),
+            Some(before) => Diff::between(&before.templates, &entry.templates).in_short(),
         });
         changes.collect()
     }

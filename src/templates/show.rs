@@ -1,7 +1,5 @@
 //! Names and values in messages: short, and without characters that control a terminal.
 
-use super::diff::{Change, Diff};
-
 /// The longest value that is not cut.
 const MAX_VALUE: usize = 48;
 
@@ -64,49 +62,6 @@ pub fn printable(text: &str) -> String {
 fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Every change of the templates in both lists, in short: `data 10Gi -> 20Gi`.
-#[must_use]
-pub fn in_short(diff: &Diff) -> Vec<String> {
-    let mut all = Vec::new();
-    for (names, what) in [(&diff.added, "added"), (&diff.removed, "removed")] {
-        all.extend(names.iter().map(|name| format!("{} {what}", shown(name))));
-    }
-    for change in &diff.changed {
-        let template = shown(&change.template);
-        all.extend(change.changes.iter().map(|one| change_in_short(&template, one)));
-        all.extend(
-            change
-                .frozen
-                .iter()
-                .map(|one| format!("{template} {}", shown(&one.field))),
-        );
-    }
-    all
-}
-
-fn change_in_short(template: &str, change: &Change) -> String {
-    let arrow = |from: Option<String>, to: Option<String>| {
-        let word = |value: Option<String>| value.map_or_else(|| "none".to_owned(), |value| shown(&value));
-        format!("{} -> {}", word(from), word(to))
-    };
-    match change {
-        Change::Storage { from, to } => {
-            let sizes = arrow(from.map(|q| q.to_string()), to.map(|q| q.to_string()));
-            format!("{template} {sizes}")
-        }
-        Change::VolumeAttributesClass { from, to } => format!("{template} class {}", arrow(from.clone(), to.clone())),
-        Change::Label(one) | Change::Annotation(one) => {
-            let kind = if matches!(change, Change::Label(_)) {
-                "label"
-            } else {
-                "annotation"
-            };
-            let (key, values) = (shown(&one.key), arrow(one.from.clone(), one.to.clone()));
-            format!("{template} {kind} {key} {values}")
-        }
-    }
 }
 
 #[cfg(test)]
