@@ -126,10 +126,10 @@ pub(super) fn denial(text: &str) -> String {
     cut(&printable(&format!("{PREFIX}{text}")), MAX_DENIAL)
 }
 
-/// A warning of bounded length.
+/// A warning in one line of bounded length, whatever names it contains.
 pub(super) fn warning(text: &str) -> String {
     let text = text.strip_prefix(PREFIX).unwrap_or(text);
-    cut(&format!("{PREFIX}{text}"), MAX_WARNING)
+    cut(&printable(&format!("{PREFIX}{text}")), MAX_WARNING)
 }
 
 /// Leaves out the last warnings if all together are longer than the API server shows, and adds their number.

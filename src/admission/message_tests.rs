@@ -123,3 +123,8 @@ fn list_names_at_least_one_item_and_counts_rest() {
         assert_eq!(some(&items, room, ", ", " and "), expected, "{room}");
     }
 }
+
+#[test]
+fn warning_with_a_control_character_shows_its_code() {
+    assert_eq!(warning("a\u{7f}b\n\u{202e}"), "claim-rollout: a\\u{7f}b\\u{a}\\u{202e}");
+}

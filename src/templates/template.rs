@@ -1,6 +1,7 @@
 //! One entry of `spec.volumeClaimTemplates`, without the fields that the API server adds.
 
 use super::quantity::{Quantity, QuantityError};
+use super::show::shown_name;
 use crate::json::{self, Map, Reader, Value};
 
 /// A claim template: the four fields that KEP-4650 allows to change, and the rest.
@@ -182,7 +183,7 @@ impl ClaimTemplate {
             top.remove(server_set);
         }
         if let Some(unknown) = top.keys().next() {
-            return Err(expected(unknown, "no such field"));
+            return Err(expected(&shown_name(unknown), "no such field"));
         }
         prune(&mut metadata);
         Ok(Self {

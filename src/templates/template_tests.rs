@@ -86,6 +86,10 @@ fn template_list_not_valid_is_an_error_with_its_path() {
             r#"[{"metadata":{"name":"a","labels":{"b":1}}}]"#.to_owned(),
             "spec.volumeClaimTemplates[0].metadata.labels: expected strings only",
         ),
+        (
+            r#"[{"metadata":{"name":"a"},"apiVersi\u007fn":"v1"}]"#.to_owned(),
+            "spec.volumeClaimTemplates[0].apiVersi\\u{7f}n: expected no such field",
+        ),
         (data("1"), "spec.volumeClaimTemplates[0].spec: expected an object"),
         (
             data(r#"{"resources":{"requests":{"storage":"10 Gi"}}}"#),
