@@ -123,13 +123,17 @@ pub(super) fn newer() -> String {
 
 /// A denial in one line of bounded length, whatever names it contains.
 pub(super) fn denial(text: &str) -> String {
-    cut(&printable(&format!("{PREFIX}{text}")), MAX_DENIAL)
+    line(text, MAX_DENIAL)
 }
 
 /// A warning in one line of bounded length, whatever names it contains.
 pub(super) fn warning(text: &str) -> String {
     let text = text.strip_prefix(PREFIX).unwrap_or(text);
-    cut(&printable(&format!("{PREFIX}{text}")), MAX_WARNING)
+    line(text, MAX_WARNING)
+}
+
+fn line(text: &str, most: usize) -> String {
+    cut(&printable(&format!("{PREFIX}{text}")), most)
 }
 
 /// Leaves out the last warnings if all together are longer than the API server shows, and adds their number.
