@@ -4,7 +4,6 @@ use super::{Pod, gate};
 use crate::api::Settings;
 use crate::rollout::Snapshot;
 use crate::rollout::fixtures::{owner, rows, template, trouble, web};
-use crate::rollout::snapshot::Resize;
 use crate::rollout::table_tests::words::{act, common};
 use crate::templates::{Ready, ReplaceSet, Revision};
 
@@ -41,24 +40,12 @@ fn change(web: &mut Snapshot, pod: &mut Pod, words: &str) {
 
 fn of_the_gate(web: &mut Snapshot, word: &str, numbers: &[u32]) {
     match (word, numbers) {
-        ("lost", [ordinal]) => {
-            let claim = web.claim(&format!("data-web-{ordinal}"));
-            (claim.bound, claim.lost) = (false, true);
-        }
         ("trouble of the node", [ordinal]) => {
             web.claim(&format!("data-web-{ordinal}")).troubles = vec![trouble("NodeResizeError")];
         }
-        ("node in progress", [ordinal]) => {
-            web.applied(&format!("data-web-{ordinal}")).resize = Some(Resize::NodeInProgress);
-        }
         ("no label app", [ordinal]) => _ = web.claim(&format!("data-web-{ordinal}")).labels.remove("app"),
         ("staged Mi", [size]) => web.stage(vec![template("data", &format!("{size}Mi"))]),
-        ("nothing staged", []) => web.set.staged = None,
         ("controlled", []) => web.set.controller = Some(owner("Postgres", "db", "uid")),
-        ("all ready", []) => {
-            let revision = web.target();
-            web.set.ready = Some(Ready { revision, ordinal: 0 });
-        }
         ("ready before", []) => {
             let revision = Revision::from_text("another");
             web.set.ready = Some(Ready { revision, ordinal: 0 });
@@ -137,7 +124,7 @@ const CLAIMS: &str = "
     of another owner                  | foreign 2                               |
     the node expands it at the next mount | node pending 2                      |
     the node failed, because the expansion needs a new mount \
-        | node in progress 2, file system pending 2, trouble of the node 2 |
+        | applied 2, NodeResizeInProgress 2, file system pending 2, trouble of the node 2 |
     infeasible for the node           | node infeasible 2                       |
     the file system is pending, without a resize status | applied 2, file system pending 2 |
 ";
@@ -158,7 +145,7 @@ const PODS: &str = "
 
 /// No rollout waits for the claim.
 const ROLLOUTS: &str = "
-    nothing is staged                 | nothing staged                          |
+    nothing is staged                 | withdrawn                               |
     complete                          | Complete                                |
     OnClaimDelete                     | OnClaimDelete                           |
     Async                             | Async                                   |
@@ -215,10 +202,10 @@ fn pod_waits_until_added_template_is_live() {
 
 const TOGETHER: &str = "
     the claims of the Pod are ready | | the Pods of web are replaced together, when all its PVCs are ready
-    all claims are ready | all ready |
+    all claims are ready | named 0 |
     all claims were ready for another revision | ready before \
         | the Pods of web are replaced together, when all its PVCs are ready
-    the claim of the Pod is outdated again | all ready, unlabelled 2 \
+    the claim of the Pod is outdated again | named 0, unlabelled 2 \
         | data-web-2 is not yet at revision 9jjhnzsfjj; Pod web-2 is replaced when it is ready
 ";
 

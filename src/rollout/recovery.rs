@@ -139,7 +139,7 @@ mod tests {
         somebody else asked for the size | their size 2 \
             | withdraw the change, and let the PVC request at least 1025Mi
         somebody asked for more than the template | request 2 2048, their size 2 | let the PVC request at least 1025Mi
-        the least is requested already | request Mi 1025 |
+        the least is requested already | request Mi 2 1025 |
         the capacity is not known | no capacity 2 |
         the driver tries again | ControllerResizeInProgress 2 |
         the file system has not grown | NodeResizeInfeasible 2 |
@@ -152,9 +152,6 @@ mod tests {
                 act(web, change, |web, word, numbers| match (word, numbers) {
                     ("Deny", []) => shrink(web, Shrink::Deny),
                     ("fails", [ordinal]) => fails(web, &format!("data-web-{ordinal}")),
-                    ("request Mi", [size]) => {
-                        web.claim("data-web-2").request = Quantity::from_bytes(u64::from(*size) << 20);
-                    }
                     _ => common(web, word, numbers),
                 });
             });

@@ -51,7 +51,7 @@ const ROWS: &str = "
     part of the size was reached                          | capacity 2 19                   | 20480  | 100
     // The smallest size that the API server accepts for a claim that has 20Gi.
     the desired size was reached, and the request was not | capacity 2 20                   | 20481  | 100
-    there is no size between the capacity and the request | capacity 2 20, request Mi 20481 | 20481  |
+    there is no size between the capacity and the request | capacity 2 20, request Mi 2 20481 | 20481  |
     the request was reached                               | capacity 2 100                  | 102400 |
     the capacity is unknown                               | no capacity 2                   | 102400 |
     another manager owns the request                      | their size 2                    | 102400 |
@@ -76,7 +76,6 @@ fn changed(shrink: Shrink, change: &str) -> Snapshot {
     let mut web = failed(shrink);
     act(&mut web, change, |web, word, numbers| match (word, numbers) {
         ("no resize", []) => web.claim("data-web-2").resize = None,
-        ("request Mi", [size]) => web.claim("data-web-2").request = mi((*size).into()),
         _ => common(web, word, numbers),
     });
     web

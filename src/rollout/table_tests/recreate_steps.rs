@@ -68,7 +68,6 @@ fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
             web.recreate.denied = Some(("failed to remove the mark: no".to_owned(), 1001));
         }
         ("denied", []) => web.recreate.denied = Some(("no".to_owned(), 1001)),
-        ("withdrawn", []) => web.set.staged = None,
         ("unreadable", []) => (web.set.staged, web.set.unreadable) = (None, Some(StagedError::Uid)),
         _ => of_steps(web, word, numbers),
     }

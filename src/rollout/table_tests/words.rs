@@ -6,7 +6,9 @@ use crate::claims::Claim;
 use crate::gate::{Idle, PodManagement};
 use crate::rollout::fixtures::{gi, refused, template};
 use crate::rollout::snapshot::{Modify, PodView, Resize, Snapshot};
-use crate::templates::{ClaimTemplate, MaxInMotion, Phase, Ready, Restart, Strategy, Sync, UpdatePolicy, keys};
+use crate::templates::{
+    ClaimTemplate, MaxInMotion, Phase, Quantity, Ready, Restart, Strategy, Sync, UpdatePolicy, keys,
+};
 
 /// Does what one word stands for, with the numbers after it.
 pub(crate) type Word = fn(&mut Snapshot, &str, &[u32]);
@@ -38,6 +40,7 @@ pub(crate) fn common(web: &mut Snapshot, word: &str, numbers: &[u32]) {
         ("ending at", [ordinal, time]) => pod(web, *ordinal).deleted = Some((*time).into()),
         ("Pod created", [ordinal, time]) => pod(web, *ordinal).created = (*time).into(),
         ("request", [ordinal, size]) => claim(web, *ordinal).request = gi((*size).into()),
+        ("request Mi", [ordinal, size]) => claim(web, *ordinal).request = Quantity::from_bytes(u64::from(*size) << 20),
         ("capacity", [ordinal, size]) => claim(web, *ordinal).capacity = Some(gi((*size).into())),
         ("allocated", [ordinal, size]) => claim(web, *ordinal).allocated = Some(gi((*size).into())),
         ("live", [size]) => web.set.live = vec![template("data", &format!("{size}Gi"))],
@@ -65,6 +68,7 @@ fn of_the_set(web: &mut Snapshot, word: &str) {
         "OnClaimDelete" => web.set.update_policy = Some(UpdatePolicy::OnClaimDelete),
         "InPlace" => web.set.update_policy = Some(UpdatePolicy::InPlace),
         "MaxUnavailable" => web.set.max_unavailable = true,
+        "withdrawn" => web.set.staged = None,
         "paused" => web.set.paused = true,
         "deleted set" => web.set.terminating = true,
         "unlisted" => {
@@ -88,6 +92,11 @@ fn of_a_replica(web: &mut Snapshot, word: &str, ordinal: u32) {
         "foreign" => web.take_over(&name),
         "terminating" => web.claim(&name).terminating = true,
         "unbound" => web.claim(&name).bound = false,
+        // Its volume does not exist any more.
+        "lost" => {
+            let claim = web.claim(&name);
+            (claim.bound, claim.lost) = (false, true);
+        }
         "unlabelled" => _ = web.claim(&name).labels.remove(keys::REVISION),
         // Written, and this far.
         "done" => web.done(&name),
