@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use syn::Attribute;
-
-use imports::{Imports, Source, circles, imports, read, source};
+use imports::{Imports, Part, Source, circles, imports, read, source};
 
 mod imports;
 mod names;
@@ -45,23 +43,19 @@ const CONTROLLER: [&str; 14] = [
 /// What runs all parts, or describes them, may import all of them.
 const IMPORT_ALL: [&str; 2] = ["cli", "packager"];
 
-fn is_test(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let mut test = false;
-        if attribute.path().is_ident("cfg") {
-            drop(attribute.parse_nested_meta(|meta| {
-                test |= meta.path.is_ident("test");
-                Ok(())
-            }));
-        }
-        test
-    })
+/// The sources of this crate without tests.
+fn sources() -> Vec<Source> {
+    all_of("src", Part::WithoutTests)
 }
 
-/// The sources of this crate.
-fn sources() -> Vec<Source> {
+fn all_of(folder: &str, part: Part) -> Vec<Source> {
     let mut sources = Vec::new();
-    read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &[], &mut sources);
+    read(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join(folder),
+        &[],
+        part,
+        &mut sources,
+    );
     sources
 }
 
@@ -164,6 +158,15 @@ fn import_outwards_is_detected() {
 fn files_of_a_folder_import_in_no_circle() {
     let found = in_circles(imports(&sources()));
     assert!(found.is_empty(), "{found:#?}");
+    // A file that ships and the tests in it are one: of the rest, only the files of tests count.
+    let mut tests = imports(&all_of("src", Part::WithTests));
+    tests.retain(|module, _| module.iter().any(|name| name.ends_with("tests")));
+    let found = in_circles(tests);
+    assert!(found.is_empty(), "tests: {found:#?}");
+    for root in ["e2e-tests", "e2e-tests/offline", "fuzz/src", "hack/oci/src", "benches"] {
+        let found = in_circles(imports(&all_of(root, Part::WithTests)));
+        assert!(found.is_empty(), "{root}: {found:#?}");
+    }
 }
 
 /// Files of the folders `templates` and `admission`, with one more in `templates`.
@@ -179,7 +182,7 @@ fn planted(text: &str) -> Imports {
         (&["admission"], "pub struct Review;"),
         (&["templates", "planted"], text),
     ];
-    let sources = files.map(|(module, text)| source(module, text).expect("Rust"));
+    let sources = files.map(|(module, text)| source(module, text, Part::WithoutTests).expect("Rust"));
     imports(&sources)
 }
 
@@ -212,7 +215,7 @@ fn circle_of_imports_is_detected_anywhere() {
     const CHILDREN: &str = "mod one; mod two;";
     let of = |folder: &str, one: &str, two: &str| {
         let files = [(&["f"][..], folder), (&["f", "one"], one), (&["f", "two"], two)];
-        let sources = files.map(|(module, text)| source(module, text).expect("Rust"));
+        let sources = files.map(|(module, text)| source(module, text, Part::WithoutTests).expect("Rust"));
         in_circles(imports(&sources))
     };
     for (folder, one, two, expected) in [

@@ -4,13 +4,11 @@
 
 use serde_json::json;
 
+use super::recreate::trial::RECREATING;
 use super::{recreate, replacing, template_changes};
 use crate::world::policy_host::documents;
 use crate::world::runner::{Report, Scenario, WAITING};
 use crate::world::{Options, World};
-
-/// The settings of the controllers that may create PVCs anew, a file in the folder of the cluster.
-pub(crate) const RECREATING: &str = "recreate.yaml";
 
 /// Runs scenarios in a cluster with the right to replace StatefulSets. Each namespace binds the roles for the rest.
 pub(crate) async fn run(scenarios: &[&[Scenario<World>]]) -> anyhow::Result<()> {

@@ -225,3 +225,13 @@ impl World {
         Ok(())
     }
 }
+
+impl TestNamespace<'_> {
+    /// Starts a controller for this namespace with these further arguments; kills a previous one.
+    pub(crate) async fn start_controller(&mut self, world: &World, extra: &[&str]) -> anyhow::Result<()> {
+        self.controller = None;
+        let arguments = [&["--namespace", &self.namespace], extra].concat();
+        self.controller = Some(world.controllers.start(&arguments).await?);
+        Ok(())
+    }
+}

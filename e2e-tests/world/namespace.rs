@@ -14,7 +14,7 @@ pub(crate) use super::waiting::PATIENCE;
 use super::web::Web;
 use super::written::Written;
 use crate::world::installation::Controller;
-use crate::world::{Cluster, DRIVER, Driver, Entry, Output, World, words};
+use crate::world::{Cluster, DRIVER, Driver, Entry, Output, words};
 
 /// Group, version and kind of a name that kubectl knows.
 fn resource(name: &str) -> anyhow::Result<[&'static str; 3]> {
@@ -49,14 +49,6 @@ impl<'a> TestNamespace<'a> {
         };
         ns.typed(&format!("create namespace {namespace}")).await?;
         Ok(ns)
-    }
-
-    /// Starts a controller for this namespace with these further arguments; kills a previous one.
-    pub(crate) async fn start_controller(&mut self, world: &World, extra: &[&str]) -> anyhow::Result<()> {
-        self.controller = None;
-        let arguments = [&["--namespace", &self.namespace], extra].concat();
-        self.controller = Some(world.controllers.start(&arguments).await?);
-        Ok(())
     }
 
     /// Creates a StorageClass with the name of the namespace, whose volumes have this behaviour independent of other

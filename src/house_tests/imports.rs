@@ -1,13 +1,24 @@
 //! The imports of each module, read from the sources: `use` declarations, paths that begin with `crate`, `super` or the
-//! name of a child, and those in the tokens of macros. Tests are left out.
+//! name of a child, and those in the tokens of macros. Of what ships, tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use syn::visit::{self, Visit};
-use syn::{Item, ItemMod, ItemUse, Macro, UseTree, Visibility};
+use syn::{Attribute, Item, ItemMod, ItemUse, Macro, UseTree, Visibility};
 
-use super::is_test;
+pub(super) fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let mut test = false;
+        if attribute.path().is_ident("cfg") {
+            drop(attribute.parse_nested_meta(|meta| {
+                test |= meta.path.is_ident("test");
+                Ok(())
+            }));
+        }
+        test
+    })
+}
 
 /// The path of a module.
 pub(super) type Module = Vec<String>;
@@ -22,11 +33,21 @@ pub(super) struct Source {
     taken: BTreeMap<String, String>,
 }
 
+/// What of the sources counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    WithTests,
+    WithoutTests,
+}
+
 /// Collects the paths in a file.
 struct Collector {
+    part: Part,
+    /// The module of the item that is read: one within the file, if it is in one.
     module: Module,
     children: BTreeSet<String>,
-    paths: Vec<Module>,
+    /// Each with the module where it stands.
+    paths: Vec<(Module, Module)>,
 }
 
 /// Collects every path in a tree of a `use` declaration.
@@ -60,8 +81,10 @@ fn paths_of(tokens: &str) -> impl Iterator<Item = Module> {
 
 impl<'a> Visit<'a> for Collector {
     fn visit_item_mod(&mut self, item: &'a ItemMod) {
-        if !is_test(&item.attrs) {
+        if self.part.has(&item.attrs) {
+            self.module.push(item.ident.to_string());
             visit::visit_item_mod(self, item);
+            self.module.pop();
         }
     }
 
@@ -71,8 +94,8 @@ impl<'a> Visit<'a> for Collector {
         leaves(&item.tree, &Module::new(), &mut paths);
         let is_shown = !matches!(item.vis, Visibility::Inherited);
         paths.retain(|path| !(is_shown && self.is_child(path)));
-        if !is_test(&item.attrs) {
-            self.paths.append(&mut paths);
+        if self.part.has(&item.attrs) {
+            self.add(paths);
         }
     }
 
@@ -80,18 +103,31 @@ impl<'a> Visit<'a> for Collector {
     fn visit_visibility(&mut self, _: &'a Visibility) {}
 
     fn visit_path(&mut self, path: &'a syn::Path) {
-        let names = path.segments.iter().map(|segment| segment.ident.to_string());
-        self.paths.push(names.collect());
+        // A name alone is that of a value or a type, also if a file has the same.
+        let names: Module = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.add(Some(names).filter(|names| names.len() > 1));
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, item: &'a Macro) {
-        self.paths.extend(paths_of(&item.tokens.to_string()));
+        self.add(paths_of(&item.tokens.to_string()));
         visit::visit_macro(self, item);
     }
 }
 
+impl Part {
+    /// True iff an item with these attributes counts.
+    fn has(self, attributes: &[Attribute]) -> bool {
+        self == Self::WithTests || !is_test(attributes)
+    }
+}
+
 impl Collector {
+    fn add(&mut self, paths: impl IntoIterator<Item = Module>) {
+        let paths = paths.into_iter().map(|path| (self.module.clone(), path));
+        self.paths.extend(paths);
+    }
+
     /// True iff the path begins with a child of the module.
     fn is_child(&self, path: &[String]) -> bool {
         let path = path.strip_prefix(&["self".to_owned()][..]).unwrap_or(path);
@@ -100,12 +136,8 @@ impl Collector {
 
     /// The paths in this crate, from its root.
     fn resolved(self) -> Vec<Module> {
-        let Self {
-            module,
-            children,
-            paths,
-        } = self;
-        let resolve = |path: Module| {
+        let Self { children, paths, .. } = self;
+        let resolve = |(module, path): (Module, Module)| {
             let above = path.iter().take_while(|name| *name == "super").count();
             match path[0].as_str() {
                 "crate" => Some(path[1..].to_vec()),
@@ -140,16 +172,17 @@ fn taken(items: &[Item], children: &BTreeSet<String>) -> BTreeMap<String, String
 }
 
 /// What a file of this module has. `None` if it is no Rust.
-pub(super) fn source(module: &[&str], text: &str) -> Option<Source> {
+pub(super) fn source(module: &[&str], text: &str, part: Part) -> Option<Source> {
     let module: Module = module.iter().map(|name| (*name).to_owned()).collect();
     let file = syn::parse_file(text).ok()?;
     let is_child = |item: &Item| match item {
-        Item::Mod(child) if child.content.is_none() && !is_test(&child.attrs) => Some(child.ident.to_string()),
+        Item::Mod(child) if child.content.is_none() && part.has(&child.attrs) => Some(child.ident.to_string()),
         _ => None,
     };
     let children: BTreeSet<String> = file.items.iter().filter_map(is_child).collect();
     let taken = taken(&file.items, &children);
     let mut collector = Collector {
+        part,
         module: module.clone(),
         children,
         paths: Vec::new(),
@@ -163,16 +196,17 @@ pub(super) fn source(module: &[&str], text: &str) -> Option<Source> {
 }
 
 /// Reads the files of a folder.
-pub(super) fn read(folder: &Path, module: &[&str], sources: &mut Vec<Source>) {
+pub(super) fn read(folder: &Path, module: &[&str], part: Part, sources: &mut Vec<Source>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        if name.ends_with("tests") || name == "fixtures" {
+        let is_test = name.ends_with("tests") || name == "fixtures";
+        if is_test && part == Part::WithoutTests || name == "target" {
             continue;
         }
         let inner = [module, &[&*name]].concat();
         if path.is_dir() {
-            read(&path, &inner, sources);
+            read(&path, &inner, part, sources);
             continue;
         }
         if path.extension().is_none_or(|extension| extension != "rs") {
@@ -181,7 +215,7 @@ pub(super) fn read(folder: &Path, module: &[&str], sources: &mut Vec<Source>) {
         let text = std::fs::read_to_string(&path).expect("a source");
         let is_of_folder = ["mod", "lib", "main"].contains(&&*name);
         let module = if is_of_folder { module } else { &inner };
-        sources.push(source(module, &text).unwrap_or_else(|| panic!("{} is no Rust", path.display())));
+        sources.push(source(module, &text, part).unwrap_or_else(|| panic!("{} is no Rust", path.display())));
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use syn::visit::{self, Visit};
 use syn::{Item, ItemEnum, ItemFn, ItemMacro, ItemMod, ItemStruct, ItemTrait, ItemType, ItemUnion};
 
-use super::is_test;
+use super::imports::is_test;
 
 /// Names of types with several definitions, and why. At most [`MOST_REPEATED`].
 const REPEATED: [(&str, &str); 3] = [
@@ -68,7 +68,7 @@ fn defined_by(tokens: &str) -> Option<String> {
 }
 
 /// Every Rust file in a folder of the repository, with its text.
-fn files(folder: &str) -> BTreeMap<PathBuf, String> {
+pub(super) fn files(folder: &str) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
     while let Some(folder) = folders.pop() {

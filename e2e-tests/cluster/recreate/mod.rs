@@ -4,7 +4,7 @@ mod aborted;
 mod complete;
 mod snapshots;
 mod stopped;
-mod trial;
+pub(crate) mod trial;
 mod waits;
 
 use crate::world::World;

@@ -6,11 +6,13 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::api::time;
 use serde_json::Value;
 
-use crate::cluster::opt_in::RECREATING;
 use crate::world::namespace::{PATIENCE, TestNamespace, condition, text};
 use crate::world::web::Web;
 use crate::world::written::Written;
 use crate::world::{FIXED, World, eventually};
+
+/// The settings of the controllers that may create PVCs anew, a file in the folder of the cluster.
+pub(in crate::cluster) const RECREATING: &str = "recreate.yaml";
 
 /// Long enough that a controller would have done something.
 pub(super) const QUIET: Duration = Duration::from_secs(3);

@@ -6,7 +6,7 @@ use anyhow::{Context as _, ensure};
 use claim_rollout::templates::{HELD, StagedChange};
 use serde_json::{Value, json};
 
-use super::held_at;
+use super::held::held_at;
 use crate::world::manifests::bound_elsewhere;
 use crate::world::namespace::{PATIENCE, STAGED, TestNamespace, condition, text};
 use crate::world::served::Served;

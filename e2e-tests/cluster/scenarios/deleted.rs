@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::json;
 
-use super::held_at;
+use super::held::held_at;
 use crate::world::World;
 use crate::world::installation::USER;
 use crate::world::namespace::text;

@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::held_at;
+use super::held::held_at;
 use crate::world::World;
 use crate::world::namespace::{TestNamespace, text};
 use crate::world::web::Web;

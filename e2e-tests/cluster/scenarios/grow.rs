@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::ensure;
 use serde_json::json;
 
-use super::held_at;
+use super::held::held_at;
 use crate::world::namespace::{condition, label, text};
 use crate::world::web::Web;
 use crate::world::{World, until};

@@ -11,6 +11,7 @@ mod deleted;
 mod escape;
 mod evicted;
 mod grow;
+mod held;
 mod in_motion;
 mod infeasible;
 mod killed;
@@ -28,14 +29,11 @@ mod tools_wait;
 mod two;
 mod unreadable;
 
-use anyhow::Context as _;
 use serde_json::json;
 
 use super::admission;
-use crate::world::namespace::TestNamespace;
 use crate::world::runner::{Report, scenarios};
 use crate::world::served::APART;
-use crate::world::web::Web;
 use crate::world::{Options, World};
 
 // The longest start first.
@@ -80,13 +78,6 @@ scenarios![World;
 
 /// Long enough that something else can happen during a rollout.
 const EXPANSION_MILLIS: u64 = 400;
-
-/// Applies the manifest, and waits until the write of this PVC that follows from it is held.
-async fn held_at(env: &World, ns: &TestNamespace<'_>, claim: &str, manifest: &Web) -> anyhow::Result<()> {
-    env.barriers.hold_claim(&ns.namespace, claim);
-    ns.target(manifest).await?;
-    env.barriers.until_held(&ns.namespace).await.with_context(|| ns.log())
-}
 
 /// A cluster with everything that the scenarios share.
 pub(crate) async fn build() -> anyhow::Result<World> {

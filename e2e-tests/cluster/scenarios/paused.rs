@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 
-use super::held_at;
+use super::held::held_at;
 use crate::world::World;
 use crate::world::namespace::condition;
 use crate::world::web::Web;

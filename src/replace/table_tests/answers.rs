@@ -1,7 +1,7 @@
 //! Every write gets every answer, from our policy, the webhook of somebody else, a proxy or the API server: nothing is
 //! lost, and nothing stays away in silence.
 
-use super::api_server::Answer;
+use super::cluster::Answer;
 use super::process::{Process, run};
 use super::{End, Ended, run_alone, run_to_end, state, web};
 use crate::api::ReplacementReason as Reason;

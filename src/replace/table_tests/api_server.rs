@@ -2,25 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::cluster::Cluster;
-use super::process;
-use super::words::write;
+use super::cluster::{Answer, Cluster};
+use super::words::{name, write};
 use crate::replace::journal::Journal;
 use crate::replace::live::{FINALIZER, HOLD, LiveSet};
 use crate::replace::step::{SetVersion, Step};
 use crate::replace::world::ReportOwner;
 use crate::templates::keys;
-
-/// The answer to a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    Done,
-    Conflict,
-    NotFound,
-    Denied,
-    Invalid,
-    Unsure,
-}
 
 impl Cluster {
     /// The answer to a write of this version.
@@ -129,7 +117,7 @@ impl Cluster {
     /// Executes a step, or answers it as somebody else does. `journal` is the resourceVersion of the journal that it was
     /// decided for.
     pub(super) fn execute(&mut self, step: &Step, journal: Option<u64>) -> Answer {
-        let next = self.answers.iter().position(|(name, ..)| *name == process::name(step));
+        let next = self.answers.iter().position(|(of, ..)| *of == name(step));
         match next.map(|at| self.answers.remove(at)) {
             None => self.do_it(step, journal),
             Some((_, answer, is_done)) => {

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::api_server::Answer;
 use crate::claims::Owner;
 use crate::replace::journal::{Journal, Millis};
 use crate::replace::live::LiveSet;
@@ -23,6 +22,17 @@ pub(super) struct Object {
     pub(super) owners: Vec<String>,
     /// The Pod template of a ControllerRevision.
     pub(super) data: Option<String>,
+}
+
+/// The answer to a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Done,
+    Conflict,
+    NotFound,
+    Denied,
+    Invalid,
+    Unsure,
 }
 
 /// A namespace with the StatefulSet `web`, and the journal.

@@ -1,8 +1,8 @@
 //! Crashes, conflicts, and two controllers: the replacement ends in the same state.
 
-use super::api_server::Answer;
-use super::cluster::Cluster;
-use super::process::{Decision, Process, name, writes};
+use super::cluster::{Answer, Cluster};
+use super::process::{Decision, Process, writes};
+use super::words::name;
 use super::{End, Ended, STEPS, dependent, run, run_alone, run_to_end, state, web};
 use crate::api::ReplacementReason;
 use crate::replace::notice;

@@ -1,6 +1,6 @@
 //! Somebody else creates the set while it does not exist.
 
-use super::api_server::Answer;
+use super::cluster::Answer;
 use super::others::POLICIES;
 use super::process::{Decision, Process, run};
 use super::words::{act, write};

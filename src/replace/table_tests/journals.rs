@@ -1,10 +1,10 @@
 //! Every combination of a set and a journal: one step.
 
-use super::api_server::Answer;
-use super::cluster::web;
-use super::process::{Process, fill, name, run, world};
+use super::cluster::{Answer, web};
+use super::process::{Process, fill, run, world};
 use super::run_alone;
 use super::words::act;
+use super::words::name;
 use crate::replace::next;
 use crate::replace::step::{Part, Step};
 use crate::rollout::fixtures::rows;

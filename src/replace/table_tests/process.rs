@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
-use super::api_server::{self, Answer};
-use super::cluster::Cluster;
+use super::api_server;
+use super::cluster::{Answer, Cluster};
+use super::words::name;
 use crate::api::Settings;
 use crate::replace::basis;
-use crate::replace::journal::{Journal, Millis, Stage};
+use crate::replace::journal::{Journal, Millis};
 use crate::replace::live::LiveSet;
 use crate::replace::machine::Machine;
 use crate::replace::notice::{self, Happened};
@@ -274,16 +275,4 @@ pub(super) fn writes(steps: &[String]) -> String {
         .collect();
     steps.dedup();
     steps.join(", ")
-}
-
-/// The name of a step, with the stage of a journal.
-pub(super) const fn name(step: &Step) -> &'static str {
-    match step {
-        Step::WriteJournal(journal) => match journal.stage {
-            Stage::Prepared => "WriteJournal(Prepared)",
-            Stage::Releasing => "WriteJournal(Releasing)",
-            Stage::Created => "WriteJournal(Created)",
-        },
-        step => step.name(),
-    }
 }

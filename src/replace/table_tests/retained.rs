@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::api_server::Answer;
+use super::cluster::Answer;
 use super::process::Process;
 use super::words::{act, manage, write};
 use super::{Cluster, STEPS, dependent, run_to_end, web};

@@ -1,10 +1,11 @@
-//! The words of the tables: what somebody does, as in `marked; /spec/replicas 4`.
+//! The words of the tables: what somebody does, as in `marked; /spec/replicas 4`, and the names of our steps.
 
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, manifest, staged};
-use crate::replace::journal::Journal;
+use crate::replace::journal::{Journal, Stage};
 use crate::replace::live::FINALIZER;
+use crate::replace::step::Step;
 use crate::replace::world::ReportOwner;
 use crate::rollout::fixtures::owner;
 use crate::templates::{Phase, keys};
@@ -124,4 +125,16 @@ pub(super) fn manage(set: &mut Value, field: &Value) {
     let entry = json!({"manager": "argocd", "operation": "Apply", "fieldsV1": {"f:spec": field}});
     let entries = set["metadata"]["managedFields"].as_array_mut();
     entries.expect("a list").push(entry);
+}
+
+/// The name of a step, with the stage of a journal.
+pub(super) const fn name(step: &Step) -> &'static str {
+    match step {
+        Step::WriteJournal(journal) => match journal.stage {
+            Stage::Prepared => "WriteJournal(Prepared)",
+            Stage::Releasing => "WriteJournal(Releasing)",
+            Stage::Created => "WriteJournal(Created)",
+        },
+        step => step.name(),
+    }
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use futures::future::try_join_all;
 use serde_json::Value;
-use tokio::sync::SemaphorePermit;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::TURNS;
 use crate::cluster::replacing::kept::Before;
 use crate::cluster::replacing::trial::{journals, until_replaced};
 use crate::world::World;
@@ -18,6 +17,9 @@ use crate::world::web::Web;
 /// A younger StatefulSet is not replaced. A second more, because its time has no fractions.
 const AGE: Duration = Duration::from_secs(61);
 const REPLICAS: u32 = 2;
+
+/// Hundreds of StatefulSets wait until they are old enough; so many are created or replaced at a time.
+static TURNS: Semaphore = Semaphore::const_new(6);
 
 /// A namespace whose StatefulSet could be replaced, but nobody has asked for it.
 pub(super) struct Held<'a> {

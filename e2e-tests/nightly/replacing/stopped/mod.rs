@@ -8,14 +8,10 @@ mod killed;
 mod taken_back;
 
 use serde_json::json;
-use tokio::sync::Semaphore;
 
 use crate::cluster::replacing::kept::every_write_names_its_version;
 use crate::world::runner::{Report, scenarios};
 use crate::world::{Options, World};
-
-/// Hundreds of StatefulSets wait until they are old enough; so many are created or replaced at a time.
-static TURNS: Semaphore = Semaphore::const_new(6);
 
 scenarios![World;
     killed::controller_killed_before_any_write_successor_finishes,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{GuardRow, SETS, request};
+use super::row::{GuardRow, SETS, request};
 use crate::api::settings::DEFAULT_CONTROLLER_ACCOUNT as CONTROLLER;
 use crate::templates::user_keys::USER_KEYS;
 

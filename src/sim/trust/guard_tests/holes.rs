@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::guard::{self, CelGuard};
-use super::wrong;
+use super::rows::wrong;
 
 /// The hole, the manifest, and its text without and with the hole.
 type Hole = (&'static str, &'static str, &'static str, &'static str);

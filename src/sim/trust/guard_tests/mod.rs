@@ -5,52 +5,15 @@ mod controller;
 #[rustfmt::skip]
 mod holes;
 mod replacing;
+mod row;
+mod rows;
 #[rustfmt::skip]
 mod staged;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use self::rows::wrong;
 use super::guard::{self, CelGuard};
-
-/// A request, and the policy and validation that deny it.
-struct GuardRow {
-    what: String,
-    request: Value,
-    old: Value,
-    object: Value,
-    /// The ClaimRollouts of the namespace.
-    rollouts: Vec<Value>,
-    expected: Option<String>,
-}
-
-/// The request of a user.
-fn request(user: &str, operation: &str, subresource: &str, resource: (&str, &str)) -> Value {
-    json!({
-        "resource": {"group": resource.0, "version": "v1", "resource": resource.1}, "subResource": subresource,
-        "namespace": "shop", "operation": operation, "options": {}, "userInfo": {"username": user},
-    })
-}
-
-const SETS: (&str, &str) = ("apps", "statefulsets");
-
-fn rows() -> Vec<GuardRow> {
-    [staged::rows(), replacing::rows(), controller::rows()]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-/// The rows that the guard answers otherwise.
-fn wrong(guard: &CelGuard) -> Vec<String> {
-    let wrong = |row: GuardRow| {
-        let denial = guard.denial_among(&row.rollouts, &row.request, &row.object, &row.old);
-        let GuardRow {
-            what, expected, object, ..
-        } = row;
-        (denial != expected).then(|| format!("{what}: expected {expected:?}, found {denial:?}: {object}"))
-    };
-    rows().into_iter().filter_map(wrong).collect()
-}
 
 #[test]
 fn guard_in_model_denies_as_api_server() {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::controller::written;
-use super::{GuardRow, SETS, request};
+use super::row::{GuardRow, SETS, request};
 use crate::api::settings::DEFAULT_CONTROLLER_ACCOUNT as CONTROLLER;
 
 /// The ClaimRollout of this name, while a replacement is in this phase and reports these replicas.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{GuardRow, SETS, request};
+use super::row::{GuardRow, SETS, request};
 use crate::templates::keys;
 use crate::templates::user_keys::USER_KEYS;
 
