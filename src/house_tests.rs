@@ -7,6 +7,7 @@ use imports::{Imports, Part, Source, circles, imports, read, source};
 
 mod imports;
 mod names;
+mod texts;
 
 /// The folders that each folder may import. A folder that is not listed imports nothing.
 const PLAN: [(&str, &str); 12] = [

@@ -1,4 +1,4 @@
-//! The third decision: the next step of a replacement.
+//! The table of the fourth decision: the next step of a replacement.
 //!
 //! | the set of this name | the journal | what is done |
 //! |---|---|---|

@@ -1,5 +1,5 @@
 //! `claim-rollout.io/update-policy: ReCreate`: the next step to delete the PVCs of one replica and have Kubernetes
-//! create them anew (design, 8).
+//! create them anew.
 //!
 //! | the world | step |
 //! |---|---|

@@ -1,5 +1,5 @@
 //! `claim-rollout.io/restart: WhenNodeExpansionPends`: evicts a Pod, so that its volumes are mounted again. Some
-//! drivers expand a file system only then (design, 5.2).
+//! drivers expand a file system only then.
 
 use super::action::{Evict, EvictReason};
 use super::assessment::{At, ClaimAssessment};

@@ -1,4 +1,4 @@
-//! Which VolumeSnapshot of a PVC counts before the PVC is deleted (design, 8).
+//! Which VolumeSnapshot of a PVC counts before the PVC is deleted.
 //!
 //! | the VolumeSnapshot | then |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A model of a cluster, in which all three decisions are tested with every known fault.
+//! A model of a cluster, in which all four decisions are tested with every known fault.
 //!
 //! The model consists of an API server and actors; each actor is a function that makes one write. The decisions are
 //! the real ones. Because effects are values, a schedule is a list of steps, and a seed reproduces it. The guarantees
@@ -31,7 +31,8 @@
 //! | `replace` | replacing a StatefulSet, in a model of its own (S17, L7) |
 //! | `volumes` | an added template, in a model of its own (S20, L9) |
 //! | `trust` | requests of a user without rights on PVCs (S18) |
-//! | `effort`, `run`, `trace` | the run that is part of the tests, and the trace of one schedule |
+//! | `effort`, `run`, `threads` | the run that is part of the tests, in two threads |
+//! | `trace`, `words` | the trace of one schedule |
 
 mod actors;
 mod admission_adapter;

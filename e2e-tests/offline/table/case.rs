@@ -14,7 +14,7 @@ use crate::world::sdk;
 /// One case.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
-    /// The row of DESIGN.md, section 4, that the case belongs to; or another subject.
+    /// The row of the table in `src/admission/decide.rs` that the case belongs to; or another subject.
     pub(super) row: &'static str,
     /// The case in words.
     pub(super) sentence: String,

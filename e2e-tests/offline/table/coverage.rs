@@ -14,7 +14,7 @@ use super::fields;
 use super::notation::Found;
 use super::settings::positions;
 
-/// The rows of DESIGN.md, section 4.
+/// The rows of the table in `src/admission/decide.rs` that judge requests.
 const ROWS: [&str; 14] = [
     "C1", "C2", "C3", "S1", "U0", "U1", "U2", "U3", "U5", "P1", "G1", "R1", "K1", "N1",
 ];

@@ -1,4 +1,4 @@
-//! Decision one as a table: every row of DESIGN.md, section 4, every value of every setting, every field of a claim
+//! Decision one as a table: every row of `src/admission/decide.rs`, every value of every setting, every field of a claim
 //! template. policy.wasm and the native code answer each case, byte for byte alike, and the answer is compared with the
 //! rule. Every expectation is written by hand or by a rule beside it, never copied from an answer.
 //!

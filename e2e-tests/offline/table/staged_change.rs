@@ -1,4 +1,4 @@
-//! The edits of an answer in words, and checks of the written formats (DESIGN.md, sections 3.2 and 3.3).
+//! The edits of an answer in words, and checks of the written formats (docs/dev/fields.md).
 
 use claim_rollout::templates::{Quantity, StagedChange, Staging};
 use serde_json::{Map, Value};

@@ -5,7 +5,7 @@
 //! | [`manifest`], [`overlay`] | the manifest, and the object that a request would ask for |
 //! | [`dry_run`] | sends the request as a dry run |
 //! | [`request`] | the same request without the API server, and the decision of the policy |
-//! | [`gather`] | reads the cluster |
+//! | [`gather`], [`inputs`] | reads the cluster; what is read |
 //! | [`decide`] | makes the report from these |
 //! | [`forecast`], [`creation`], [`recreation`] | the order of the rollout, from the decision of the controller |
 //! | [`rows`], [`budgets`] | the obstacles of each PVC |

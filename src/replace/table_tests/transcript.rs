@@ -1,4 +1,4 @@
-//! The steps of a replacement without disturbances, in the order of the design (section 7).
+//! The steps of a replacement without disturbances, in the order of docs/dev/replacing.md.
 
 use super::words::act;
 use super::{End, Ended, run_alone, state, web, writes};

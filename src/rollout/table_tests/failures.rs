@@ -1,4 +1,4 @@
-//! Failures (design, section 7): the state, the condition, the Event and the retry.
+//! Failures: the state, the condition, the Event and the retry.
 
 use std::sync::Arc;
 

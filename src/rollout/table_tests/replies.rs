@@ -1,5 +1,5 @@
-//! Applies that others change on their way (design, sections 3.3 and 5.2): as this controller saw in the reply, and as
-//! the claim itself shows to a controller that did not.
+//! Applies that others change on their way: as this controller saw in the reply, and as the claim itself shows to a
+//! controller that did not.
 
 use super::done;
 use super::words::{act, common};

@@ -1,5 +1,4 @@
-//! What was withdrawn and is staged again is another staging, and what somebody lowers in the middle of one is reported
-//! (design, sections 3.2 and 3.3).
+//! What was withdrawn and is staged again is another staging, and what somebody lowers in the middle of one is reported.
 
 use super::words::{act, common};
 use super::{all_done, done};

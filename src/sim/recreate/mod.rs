@@ -6,7 +6,7 @@
 //!
 //! | file | contains |
 //! |---|---|
-//! | `objects`, `world`, `event` | objects; the API server, other controllers and users, and the guarantees |
+//! | `objects`, `world`, `transition`, `event` | objects; the API server, other controllers and users; what can happen, and the guarantees |
 //! | `process`, `reconcile` | a controller: the memory and the machine of the product, with a view that may be old |
 //! | `decision`, `views` | calls of the real decision |
 //! | `scopes` | what may happen in each scope |
