@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::cause::Cause;
 use super::lookups::CannotAsk;
 use crate::templates::rules::{FaultKind, TemplateNames};
-use crate::templates::show::{cut, printable, shown};
+use crate::templates::show::{cut, printable, shown, shown_name};
 use crate::templates::{Diff, FrozenChange, RuleFault, Rules, keys, rules};
 
 /// The API server cuts longer warnings.
@@ -58,7 +58,7 @@ pub(super) fn unknown_key(key: &str) -> String {
 pub(super) fn restored(set: &str, diff: &Diff) -> String {
     warning(&format!(
         "StatefulSet {} gets the staged templates it was created with: {}",
-        shown(set),
+        shown_name(set),
         summary(diff)
     ))
 }
@@ -74,7 +74,10 @@ pub(super) fn not_restored(set: &str, diff: &Diff) -> Option<String> {
     let fields: Vec<String> = frozen.map(values).collect();
     (!fields.is_empty()).then(|| {
         let fields = some(&fields, 144, ", ", ", and ");
-        warning(&format!("StatefulSet {} keeps what it asks for: {fields}", shown(set)))
+        warning(&format!(
+            "StatefulSet {} keeps what it asks for: {fields}",
+            shown_name(set)
+        ))
     })
 }
 
@@ -87,7 +90,7 @@ pub(super) const RETAIN: &str = "whenDeleted: Retain may not be yours";
 pub(super) fn released(set: &str, what: &str) -> String {
     warning(&format!(
         "StatefulSet {} was copied while being replaced: {what}",
-        shown(set)
+        shown_name(set)
     ))
 }
 
@@ -233,7 +236,7 @@ pub(super) fn kruise_applies_sizes_only() -> String {
 pub(super) fn new_claim_of_too_many(claim: &str, sets: usize) -> String {
     warning(&format!(
         "{} is created from the live template: its name fits {sets} StatefulSets",
-        shown(claim)
+        shown_name(claim)
     ))
 }
 
@@ -241,7 +244,7 @@ pub(super) fn new_claim_of_too_many(claim: &str, sets: usize) -> String {
 pub(super) fn new_claim_unknown(claim: &str, error: &CannotAsk) -> String {
     warning(&format!(
         "{} is created from the live template: failed to read its StatefulSet ({})",
-        shown(claim),
+        shown_name(claim),
         answer(error)
     ))
 }
@@ -283,7 +286,7 @@ fn answer(error: &CannotAsk) -> String {
 
 /// Names up to `room` characters, at least one, and the number of names left out.
 pub(super) fn some_of(names: &[String], room: usize) -> String {
-    let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
+    let names: Vec<String> = names.iter().map(|name| shown_name(name)).collect();
     some(&names, room, ", ", " and ")
 }
 

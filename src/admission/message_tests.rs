@@ -1,9 +1,10 @@
 use super::{
-    ALLOWED, FOR_NEW_PVCS, KEEP, MAX_DENIAL, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_denied, faults, some, warning,
+    ALLOWED, FOR_NEW_PVCS, KEEP, MAX_DENIAL, MAX_WARNINGS, ROOM_FOR_COUNT, bound, claims_deleted, claims_denied,
+    faults, new_claim_of_too_many, restored, some, warning,
 };
 use crate::admission::cause::Cause;
 use crate::templates::rules::TemplateNames;
-use crate::templates::{FaultKind, Quantity, RuleFault, Rules};
+use crate::templates::{Diff, FaultKind, Quantity, RuleFault, Rules};
 
 #[test]
 fn long_denial_counts_rest_and_keeps_advice() {
@@ -127,4 +128,25 @@ fn list_names_at_least_one_item_and_counts_rest() {
 #[test]
 fn warning_with_a_control_character_shows_its_code() {
     assert_eq!(warning("a\u{7f}b\n\u{202e}"), "claim-rollout: a\\u{7f}b\\u{a}\\u{202e}");
+}
+
+/// A name that is cut could be that of another object.
+#[test]
+fn message_has_whole_names_of_pvcs_and_sets() {
+    let name = |ordinal| format!("vmstorage-volume-r-victoria-metrics-cluster-vmstorage-{ordinal}");
+    let [one, two] = [name(1), name(0)];
+    let both = [one.clone(), two.clone()];
+    let cause = Cause {
+        what: "x".to_owned(),
+        claims: both.to_vec(),
+    };
+    let set = "r-victoria-metrics-cluster-vmstorage-of-the-platform";
+    for (line, expected) in [
+        (claims_deleted(&both, "whenDeleted"), format!("deletes {one}, {two}")),
+        (claims_denied(&[cause]), format!("{one}, {two}: x")),
+        (new_claim_of_too_many(&one, 21), format!("{one} is created")),
+        (restored(set, &Diff::default()), format!("StatefulSet {set} gets")),
+    ] {
+        assert!(line.contains(&expected), "{line}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::message::{MAX_WARNING, PREFIX, some_of, summary, warning};
 use super::requested_change::Reach;
-use crate::templates::show::{cut, shown};
+use crate::templates::show::{cut, printable, shown};
 use crate::templates::{Change, Diff, Revision, UpdatePolicy};
 
 /// The effect of `shrink: Recover`.
@@ -17,10 +17,7 @@ pub(super) fn staged(diff: &Diff, reach: &Reach<'_>, policy: UpdatePolicy, templ
     let mut line = format!("{PREFIX}staged {}", summary(diff));
     match policy {
         UpdatePolicy::InPlace if templates == 0 => {}
-        UpdatePolicy::InPlace => {
-            line.push_str("; ");
-            line.push_str(&in_place(reach, templates));
-        }
+        UpdatePolicy::InPlace => push_in_place(&mut line, reach, templates),
         UpdatePolicy::OnClaimDelete => line.push_str(
             "; existing PVCs stay as they are (annotation claim-rollout.io/update-policy: InPlace updates them)",
         ),
@@ -67,17 +64,24 @@ pub(super) fn renamed(diff: &Diff) -> Vec<String> {
 
 /// The warning that existing claims will be updated to the live templates.
 pub(super) fn switched(reach: &Reach<'_>, templates: usize, policy: UpdatePolicy) -> String {
-    warning(&match policy {
-        UpdatePolicy::InPlace => format!("staged the live templates; {}", in_place(reach, templates)),
-        _ => format!("staged the live templates{RECREATED}"),
-    })
+    let mut line = format!("{PREFIX}staged the live templates");
+    match policy {
+        UpdatePolicy::InPlace => push_in_place(&mut line, reach, templates),
+        _ => line.push_str(RECREATED),
+    }
+    warning(&line)
 }
 
-fn in_place(reach: &Reach<'_>, templates: usize) -> String {
+/// Appends the effect of an update in place.
+fn push_in_place(line: &mut String, reach: &Reach<'_>, templates: usize) {
     let replicas = reach.replicas.saturating_sub(reach.partition).max(0);
     let claims = i64::try_from(templates).unwrap_or(i64::MAX).saturating_mul(replicas);
     if claims == 0 && reach.partition > 0 {
-        return format!("no PVC is updated until partition {} is lower", reach.partition);
+        line.push_str(&format!(
+            "; no PVC is updated until partition {} is lower",
+            reach.partition
+        ));
+        return;
     }
     let plural = if claims == 1 { "PVC" } else { "PVCs" };
     let order = if reach.by_hand {
@@ -85,11 +89,17 @@ fn in_place(reach: &Reach<'_>, templates: usize) -> String {
     } else {
         "highest ordinal first"
     };
-    format!(
-        "{claims} {plural} will be updated in place, {order} (kubectl claim-rollout status {} -n {})",
-        shown(reach.set),
-        shown(reach.namespace)
-    )
+    line.push_str(&format!("; {claims} {plural} will be updated in place, {order}"));
+    push_command(line, [" (", "status", ")"], reach.set, reach.namespace);
+}
+
+/// Appends a command for this StatefulSet, unless the line would be cut: a name that is cut could be another name.
+fn push_command(line: &mut String, [before, command, after]: [&str; 3], set: &str, namespace: &str) {
+    let [set, namespace] = [set, namespace].map(printable);
+    let command = format!("{before}kubectl claim-rollout {command} {set} -n {namespace}{after}");
+    if line.chars().count() + command.chars().count() <= MAX_WARNING {
+        line.push_str(&command);
+    }
 }
 
 /// The warning about sizes that go down to one that is not below the live one.
@@ -114,12 +124,9 @@ pub(super) fn sizes_kept(diff: &Diff) -> Option<String> {
 
 /// The warning that the live templates are asked for, while others are staged.
 pub(super) fn still_staged(diff: &Diff, set: &str, namespace: &str) -> String {
-    warning(&format!(
-        "{} is still staged; kubectl claim-rollout withdraw {} -n {} drops it",
-        summary(diff),
-        shown(set),
-        shown(namespace)
-    ))
+    let mut line = format!("{PREFIX}{} is still staged", summary(diff));
+    push_command(&mut line, ["; ", "withdraw", " drops it"], set, namespace);
+    warning(&line)
 }
 
 /// The warning with the withdrawn change.

@@ -1,4 +1,5 @@
-use super::{MAX_WARNING, Reach, staged};
+use super::{MAX_WARNING, Reach, staged, still_staged, switched};
+use crate::templates::diff::KeyChange;
 use crate::templates::{Change, Diff, TemplateChange, UpdatePolicy};
 
 fn growth(template: &str) -> TemplateChange {
@@ -75,5 +76,49 @@ fn warning_is_cut_to_api_server_limit() {
         let line = staged(&diff, &reach(&"w".repeat(63), i64::MAX), policy, 50);
         assert!(line.chars().count() <= MAX_WARNING, "{line}");
         assert!(line.contains("more; "), "{line}");
+    }
+}
+
+/// With a name that is cut, it would be about another StatefulSet.
+#[test]
+fn command_in_a_warning_is_whole_or_left_out() {
+    let of = |changes: Vec<Change>| Diff {
+        changed: vec![TemplateChange {
+            changes,
+            ..growth("data")
+        }],
+        ..Diff::default()
+    };
+    let annotation = |length: usize| {
+        Change::Annotation(KeyChange {
+            key: "k".repeat(length),
+            from: Some("a".repeat(length)),
+            to: Some("b".repeat(length)),
+        })
+    };
+    let set = "w".repeat(52);
+    let lines = |diff: &Diff, namespace: &str| {
+        let reach = Reach {
+            namespace,
+            ..reach(&set, 3)
+        };
+        let status = format!(" (kubectl claim-rollout status {set} -n {namespace})");
+        let withdraw = format!("; kubectl claim-rollout withdraw {set} -n {namespace} drops it");
+        [
+            (staged(diff, &reach, UpdatePolicy::InPlace, 1), status.clone()),
+            (switched(&reach, 1, UpdatePolicy::InPlace), status),
+            (still_staged(diff, &set, namespace), withdraw),
+        ]
+    };
+    let namespace = "n".repeat(63);
+    for (line, command) in lines(&of(growth("data").changes), &namespace) {
+        assert!(line.ends_with(&command), "{line}");
+    }
+    for (length, namespace) in (1..60).flat_map(|length| [(length, "n"), (length, &namespace)]) {
+        for (line, command) in lines(&of(vec![annotation(length)]), namespace) {
+            assert!(line.chars().count() <= MAX_WARNING, "{line}");
+            assert!(line.ends_with(&command) || !line.contains("kubectl"), "{line}");
+            assert!(!line.ends_with('…'), "{line}");
+        }
     }
 }
