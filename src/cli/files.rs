@@ -42,7 +42,22 @@ fn read_list(text: &str) -> anyhow::Result<Recorded> {
 }
 
 fn yaml(text: &str) -> anyhow::Result<Value> {
-    serde_saphyr::from_str(text).map_err(|error| anyhow::anyhow!("expected JSON or YAML, but found: {error}"))
+    serde_saphyr::from_str_with_options(text, as_kubectl()).map_err(no_yaml)
+}
+
+/// Reads the documents of a YAML text.
+pub(crate) fn documents(text: &str) -> anyhow::Result<Vec<Value>> {
+    serde_saphyr::from_multiple_with_options(text, as_kubectl()).map_err(no_yaml)
+}
+
+/// How kubectl reads YAML: as version 1.1, where `0644` is octal (sigs.k8s.io/yaml, goyaml.v2/resolve.go), and of any
+/// length.
+fn as_kubectl() -> serde_saphyr::Options {
+    serde_saphyr::options! { legacy_octal_numbers: true, budget: None }
+}
+
+fn no_yaml(error: serde_saphyr::Error) -> anyhow::Error {
+    anyhow::anyhow!("expected JSON or YAML, but found: {error}")
 }
 
 /// Reads a file; `-` is standard input.

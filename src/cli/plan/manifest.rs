@@ -3,6 +3,8 @@
 use anyhow::ensure;
 use serde_json::Value;
 
+use crate::cli::files;
+
 /// The content of a manifest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Documents {
@@ -19,8 +21,7 @@ pub(crate) struct Documents {
 pub(crate) fn read(text: &str) -> anyhow::Result<Documents> {
     let values = match serde_json::from_str(text) {
         Ok(value) => vec![value],
-        Err(_) => serde_saphyr::from_multiple(text)
-            .map_err(|error| anyhow::anyhow!("expected JSON or YAML, but found: {error}"))?,
+        Err(_) => files::documents(text)?,
     };
     let mut documents = Documents::default();
     for (index, value) in values.into_iter().enumerate() {
@@ -57,6 +58,8 @@ impl Documents {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::{Documents, read};
 
     fn names(text: &str) -> anyhow::Result<(Vec<String>, Vec<String>)> {
@@ -102,6 +105,36 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    /// kubectl reads YAML 1.1 (sigs.k8s.io/yaml), where the usual `defaultMode: 0644` is octal.
+    #[test]
+    fn read_numbers_as_kubectl_does() {
+        let set =
+            |value: &str| format!("apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: web}}\nmode: {value}\n");
+        for (text, expected) in [
+            ("0644", json!(420)),
+            ("0400", json!(256)),
+            ("0o644", json!(420)),
+            ("0x10", json!(16)),
+            ("0", json!(0)),
+            ("420", json!(420)),
+            ("\"0644\"", json!("0644")),
+            ("1e3", json!(1000.0)),
+        ] {
+            let found = read(&set(text)).expect(text);
+            assert_eq!(found.sets[0]["mode"], expected, "{text}");
+        }
+    }
+
+    /// A chart with its definitions may be very long, and it is the file of the user.
+    #[test]
+    fn read_long_manifest_returns_its_sets() {
+        let zeros = "0,".repeat(260_000);
+        let long = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: [{zeros}]\n");
+        let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web}\n";
+        let (sets, others) = names(&format!("{long}---\n{set}")).expect("a manifest");
+        assert_eq!((&*sets[0], &*others[0]), ("web", "ConfigMap c"));
     }
 
     #[test]
