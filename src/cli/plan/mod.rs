@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | [`manifest`], [`overlay`] | the manifest, and the object that a request would ask for |
+//! | [`manifest`], [`targets`], [`overlay`] | the manifest, its StatefulSets, and the object that a request would ask for |
 //! | [`dry_run`] | sends the request as a dry run |
 //! | [`request`] | the same request without the API server, and the decision of the policy |
 //! | [`gather`], [`inputs`] | reads the cluster; what is read |
@@ -28,23 +28,24 @@ mod replacement;
 mod report;
 mod request;
 mod rows;
+mod targets;
 mod unreadable;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::ensure;
 use clap::Args;
 use kube::Client;
 use serde_json::value::RawValue;
 
 use self::dry_run::DryRunRequest;
 use self::inputs::{Decider, Inputs, PlanTarget};
-use self::manifest::Documents;
 use self::render::render;
 use self::report::PlanReport;
 use self::request::KUBECTL;
+use self::targets::{manifests, targets};
 use super::class_limits::{self, ClassNumber};
 use super::cluster::ClusterArguments;
 use super::completion::sets;
@@ -121,7 +122,7 @@ enum PlanSource {
 /// Plans and prints.
 async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<Vec<PlanReport>> {
     // Before a cluster is needed: a missing file is the first error.
-    let manifests = manifests(arguments)?;
+    let manifests = manifests(&arguments.filename)?;
     let (source, default_namespace) = match &arguments.objects {
         Some(path) => {
             let mut objects = files::objects(path)?;
@@ -135,7 +136,8 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
             (PlanSource::Cluster(client), namespace)
         }
     };
-    let targets = targets(arguments, manifests, cluster.namespace.as_deref(), &default_namespace)?;
+    let named = cluster.namespace.as_deref();
+    let targets = targets(&arguments.names, manifests, named, &default_namespace)?;
     let FoundSettings { place, settings } = settings(arguments, &source).await?;
     eprintln!("settings: {place}");
     check_settings(&settings)?;
@@ -242,119 +244,4 @@ fn plan_one(
         now: u64::try_from(output::now().as_second()).unwrap_or(0),
         settings,
     })
-}
-
-/// The manifests, with the names of their files.
-fn manifests(arguments: &Arguments) -> anyhow::Result<Vec<(String, Documents)>> {
-    let read = |path: &PathBuf| {
-        let source = path.display().to_string();
-        let documents = manifest::read(&files::text(path)?).with_context(|| source.clone())?;
-        Ok((source, documents))
-    };
-    arguments.filename.iter().map(read).collect()
-}
-
-/// The sets to plan: those of the manifests, restricted to the given names if there are any; without a manifest, the
-/// sets of these names.
-fn targets(
-    arguments: &Arguments,
-    manifests: Vec<(String, Documents)>,
-    named: Option<&str>,
-    default: &str,
-) -> anyhow::Result<Vec<PlanTarget>> {
-    ensure!(
-        !(arguments.filename.is_empty() && arguments.names.is_empty()),
-        "specify a manifest (-f web.yaml) or the name of a StatefulSet"
-    );
-    let mut targets = Vec::new();
-    let mut others = Vec::new();
-    for (source, documents) in manifests {
-        others.extend(documents.others);
-        for set in documents.sets {
-            let name = set["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-            let own = set["metadata"]["namespace"].as_str();
-            if let (Some(own), Some(named)) = (own, named)
-                && own != named
-            {
-                bail!("{source}: StatefulSet {name}: expected namespace {named} (--namespace), but found {own}");
-            }
-            let namespace = own.unwrap_or(default).to_owned();
-            if arguments.names.is_empty() || arguments.names.contains(&name) {
-                let manifest = Some((source.clone(), set));
-                targets.push(PlanTarget {
-                    namespace,
-                    name,
-                    manifest,
-                });
-            }
-        }
-    }
-    if arguments.filename.is_empty() {
-        targets.extend(arguments.names.iter().map(|name| PlanTarget {
-            namespace: default.to_owned(),
-            name: name.clone(),
-            manifest: None,
-        }));
-    }
-    let found = if others.is_empty() {
-        "nothing".to_owned()
-    } else {
-        others.join(", ")
-    };
-    ensure!(
-        !targets.is_empty(),
-        "expected a StatefulSet in the manifest, but found {found}"
-    );
-    if !others.is_empty() {
-        eprintln!("not planned: {found}");
-    }
-    Ok(targets)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Arguments, KUBECTL, manifests, targets};
-
-    /// As `kubectl apply` does.
-    #[test]
-    fn manifest_of_another_namespace_than_named_is_an_error() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("web.yaml");
-        for (own, named, expected) in [
-            ("", None, Ok("current")),
-            ("shop", None, Ok("shop")),
-            ("", Some("test"), Ok("test")),
-            ("shop", Some("shop"), Ok("shop")),
-            (
-                "shop",
-                Some("test"),
-                Err("StatefulSet web: expected namespace test (--namespace), but found shop"),
-            ),
-        ] {
-            let namespace = if own.is_empty() {
-                String::new()
-            } else {
-                format!("  namespace: {own}\n")
-            };
-            let text = format!("apiVersion: apps/v1\nkind: StatefulSet\nmetadata:\n  name: web\n{namespace}");
-            std::fs::write(&file, text).expect("written");
-            let arguments = Arguments {
-                names: Vec::new(),
-                filename: vec![file.clone()],
-                objects: None,
-                settings: None,
-                field_manager: KUBECTL.to_owned(),
-                force_conflicts: false,
-                modifications_per_day: Vec::new(),
-                output: None,
-            };
-            let manifests = manifests(&arguments).expect("manifests");
-            let found = targets(&arguments, manifests, named, named.unwrap_or("current"));
-            match (found, expected) {
-                (Ok(found), Ok(expected)) => assert_eq!(found[0].namespace, expected, "{own:?} {named:?}"),
-                (Err(error), Err(expected)) => assert!(error.to_string().ends_with(expected), "{error}"),
-                (found, expected) => panic!("{own:?} {named:?}: {:?}, {expected:?}", found.is_ok()),
-            }
-        }
-    }
 }
