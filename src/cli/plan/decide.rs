@@ -69,15 +69,31 @@ fn create(inputs: &Inputs<'_>, report: &mut PlanReport, manifest: &Value) -> any
     let mut new = manifest.clone();
     new["metadata"]["namespace"] = inputs.target.namespace.as_str().into();
     let answer = answer(inputs, report, None, &new)?;
-    let outcome = if answer.stored.is_ok() {
-        let note = "the StatefulSet does not exist yet: its PVCs will be created from these templates";
-        report.notes.push(note.to_owned());
+    let outcome = if let Ok(stored) = &answer.stored {
+        let existing = existing(inputs, stored)?;
+        let mut note = "the StatefulSet does not exist yet: its PVCs will be created from these templates".to_owned();
+        if !existing.is_empty() {
+            note += &format!(", but these exist and stay as they are: {}", existing.join(", "));
+        }
+        report.notes.push(note);
         PlanOutcome::Created
     } else {
         PlanOutcome::Refused
     };
     give_verdict(report, outcome, inputs.decider, answer);
     Ok(())
+}
+
+/// The PVCs that a new set finds, highest ordinal first: of one of the same name before it, or from a backup.
+fn existing(inputs: &Inputs<'_>, stored: &Value) -> anyhow::Result<Vec<String>> {
+    let set = conversion::set(stored).context("failed to read the StatefulSet as it would be stored")?;
+    let all = inputs
+        .state
+        .all("v1", "PersistentVolumeClaim", &inputs.target.namespace);
+    let names = all.filter_map(|claim| claim["metadata"]["name"].as_str());
+    let mut found: Vec<(u32, &str)> = names.filter_map(|name| Some((set.place_of(name)?.1, name))).collect();
+    found.sort_unstable_by(|one, other| other.cmp(one));
+    Ok(found.into_iter().map(|(_, name)| name.to_owned()).collect())
 }
 
 fn update(inputs: &Inputs<'_>, report: &mut PlanReport, live: &Value, manifest: &Value) -> anyhow::Result<()> {

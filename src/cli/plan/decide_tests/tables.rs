@@ -55,8 +55,12 @@ pub(super) const REQUESTS: &str = "
         | - web-2 2Gi>- Wait; - web-1..0 1Gi>2Gi Held | paused: nothing new is started
     OnClaimDelete | | 2Gi m:1; plain | Staged, OnClaimDelete, (Only PVCs created from now on get the new \
         templates), KeepRunning | |
-    no StatefulSet | no StatefulSet | 2Gi m:1 | Created, KeepRunning | \
+    no StatefulSet | no StatefulSet; no PersistentVolumeClaim | 2Gi m:1 | Created, KeepRunning | \
         | the StatefulSet does not exist yet: its PVCs will be created from these templates
+    no StatefulSet, and PVCs of one before it | no StatefulSet; no data-web-1; more claim data-web-3 | 2Gi m:1 \
+        | Created, KeepRunning | \
+        | the StatefulSet does not exist yet: its PVCs will be created from these templates, but these exist and \
+        stay as they are: data-web-2, data-web-0
     one more replica | | 2Gi m:1; replicas 4 | Staged, InPlace, KeepRunning \
         | - web-3 ->- Create new; 1 web-2..0 1Gi>2Gi Update |
     one more replica and another image | | 2Gi m:2; replicas 4 | Staged, InPlace, AfterTheirClaims \
