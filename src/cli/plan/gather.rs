@@ -72,11 +72,13 @@ fn whole(mut object: Value, resource: &ApiResource) -> Value {
     object
 }
 
-/// What the policy may ask about the user: verb, group and resource.
-const RIGHTS: [(&str, &str, &str); 3] = [
-    ("patch", "", "persistentvolumeclaims"),
-    ("delete", "apps", "statefulsets"),
-    ("create", "apps", "statefulsets"),
+/// What the policy may ask about the user: verb, group, resource and subresource.
+const RIGHTS: [(&str, &str, &str, &str); 5] = [
+    ("patch", "", "persistentvolumeclaims", ""),
+    ("delete", "", "persistentvolumeclaims", ""),
+    ("create", "", "pods", "eviction"),
+    ("delete", "apps", "statefulsets", ""),
+    ("create", "apps", "statefulsets", ""),
 ];
 
 /// The user, and which of these rights they have, as SubjectAccessReviews like those of the policy.
@@ -87,12 +89,14 @@ async fn authority(client: &Client, namespace: &str) -> anyhow::Result<Vec<Value
         .await?;
     let me = &me.status.and_then(|status| status.user_info).unwrap_or_default();
     let mut reviews = Vec::new();
-    for (verb, group, resource) in RIGHTS {
+    for (verb, group, resource, subresource) in RIGHTS {
+        let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
         let attributes = ResourceAttributes {
             namespace: Some(namespace.to_owned()),
             verb: Some(verb.to_owned()),
-            group: (!group.is_empty()).then(|| group.to_owned()),
+            group: named(group),
             resource: Some(resource.to_owned()),
+            subresource: named(subresource),
             ..ResourceAttributes::default()
         };
         let status = access(client, &attributes).await?;
@@ -120,4 +124,60 @@ pub(super) async fn access(
         ..SelfSubjectAccessReview::default()
     };
     Ok(asked.create(&PostParams::default(), &question).await?.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{Request, Response};
+    use kube::Client;
+    use kube::client::Body;
+    use serde_json::value::to_raw_value;
+    use serde_json::{Value, json};
+
+    use super::authority;
+    use crate::cli::plan::request::ask;
+    use crate::cli::recorded::Recorded;
+
+    /// What the API server answers to somebody who may do all that is asked.
+    async fn answer(request: Request<Body>) -> Result<Response<Body>, kube::Error> {
+        let path = request.uri().path().to_owned();
+        let bytes = request.into_body().collect_bytes().await?;
+        let mut asked: Value = serde_json::from_slice(&bytes).expect("JSON");
+        asked["status"] = if path.ends_with("selfsubjectreviews") {
+            json!({"userInfo": {"username": "alice", "groups": ["dev"]}})
+        } else {
+            json!({"allowed": true})
+        };
+        Ok(Response::new(Body::from(asked.to_string().into_bytes())))
+    }
+
+    /// The policy asks for no right whose answer a plan does not have.
+    #[tokio::test]
+    async fn rights_are_those_that_the_policy_asks_for() {
+        let client = Client::new(tower::service_fn(answer), "shop");
+        let items = authority(&client, "shop").await.expect("answers");
+        let mut state = Recorded::read(&json!({"kind": "List", "items": items})).expect("a list");
+        let groups = vec!["dev".to_owned()];
+        let set = |size: &str, annotations: &Value| {
+            json!({
+                "apiVersion": "apps/v1", "kind": "StatefulSet",
+                "metadata": {
+                    "name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7", "annotations": annotations,
+                },
+                "spec": {"volumeClaimTemplates": [
+                    {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": size}}}},
+                ]},
+            })
+        };
+        let settings = json!({"allowReCreate": true, "pvcChecks": "Ignore"});
+        let settings = to_raw_value(&settings).expect("JSON");
+        for policy in ["OnClaimDelete", "InPlace", "ReCreate"] {
+            let asked =
+                json!({"claim-rollout.io/update-policy": policy, "claim-rollout.io/replace-set": "WhenComplete"});
+            let [old, new] = [set("1Gi", &json!({})), set("2Gi", &asked)];
+            let answer = ask(Some(&old), &new, ("alice", &groups, "helm"), &settings, &mut state);
+            let stored = answer.expect("an answer").stored;
+            assert_eq!(stored.err(), None, "{policy}");
+        }
+    }
 }
