@@ -52,8 +52,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
     let staged = conversion::set(&stored)?.staged.map(|change| change.revision());
     ensure!(
         staged.as_ref() == Some(&entry.revision),
-        "revision {} was not staged: is the policy installed?",
-        entry.revision
+        not_staged(entry, staged.as_ref())
     );
     let set = &history.set.name;
     print(&format!(
@@ -95,6 +94,18 @@ fn way<'a>(history: &'a RevisionHistory, asked: Option<&str>) -> anyhow::Result<
     })
 }
 
+/// The error if the request was accepted, but another revision is staged after it, or none.
+fn not_staged(entry: &HistoryEntry, staged: Option<&Revision>) -> String {
+    let instead = staged.map(|staged| format!(", but {staged} is"));
+    // Without the policy, the API server denies the request.
+    format!(
+        "revision {} was not staged{}: a setting of the policy ignores a part of it (shrink: Keep or \
+         metadataOnlyChanges: Ignore), as its warning shows",
+        entry.revision,
+        instead.unwrap_or_default()
+    )
+}
+
 /// Explains why the revision was not staged.
 fn explain(history: &RevisionHistory, entry: &HistoryEntry) -> String {
     if Diff::between(&history.set.live, &entry.templates).takes_back() {
@@ -110,7 +121,7 @@ fn explain(history: &RevisionHistory, entry: &HistoryEntry) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{RevisionHistory, Way, explain, way};
+    use super::{RevisionHistory, Way, explain, not_staged, way};
     use crate::cli::revisions::tests::{history, revision, set, stored, template};
     use crate::templates::Revision;
 
@@ -155,6 +166,21 @@ mod tests {
             Way::Withdraw(revised("2Gi")),
             "the first revision"
         );
+    }
+
+    #[test]
+    fn revision_that_the_settings_ignore_is_not_staged() {
+        let history = history(Some("3Gi"), &kept());
+        let entry = history.find("1").expect("a revision");
+        let [two, three] = ["2Gi", "3Gi"].map(revision);
+        let why = "a setting of the policy ignores a part of it (shrink: Keep or metadataOnlyChanges: Ignore), as its \
+                   warning shows";
+        let staged = Revision::from_text(three.clone());
+        assert_eq!(
+            not_staged(entry, Some(&staged)),
+            format!("revision {two} was not staged, but {three} is: {why}")
+        );
+        assert_eq!(not_staged(entry, None), format!("revision {two} was not staged: {why}"));
     }
 
     #[test]
