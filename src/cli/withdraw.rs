@@ -16,7 +16,7 @@ use super::revisions::RevisionHistory;
 use crate::controller::objects::conversion;
 use crate::controller::read::metadata::Bare;
 use crate::gate::SetView;
-use crate::templates::{Revision, keys};
+use crate::templates::{Revision, StagedError, keys};
 
 /// The field manager of writes that users make with this program.
 const FIELD_MANAGER: &str = "kubectl-claim-rollout";
@@ -56,8 +56,12 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
 
 /// The staged revision, if it is the named one.
 fn staged(history: &RevisionHistory, named: Option<&str>) -> anyhow::Result<Revision> {
-    let Some(change) = &history.set.staged else {
-        bail!("StatefulSet {} has no staged change", history.set.name);
+    let set = &history.set;
+    let Some(change) = &set.staged else {
+        match &set.unreadable {
+            Some(why) => bail!("the staged change of StatefulSet {} {}", set.name, unreadable(why)),
+            None => bail!("StatefulSet {} has no staged change", set.name),
+        }
     };
     let staged = change.revision();
     let named = named.unwrap_or(staged.as_str());
@@ -66,6 +70,11 @@ fn staged(history: &RevisionHistory, named: Option<&str>) -> anyhow::Result<Revi
         "revision {named} is not staged: the staged one is {staged}"
     );
     Ok(staged)
+}
+
+/// What to do about a staged change that cannot be read.
+pub(crate) fn unreadable(why: &StagedError) -> String {
+    format!("cannot be read ({why}): {} doctor shows what to do", program())
 }
 
 /// Withdraws the revision and prints the outcome.
@@ -87,12 +96,7 @@ pub(super) async fn withdraw(
         );
     }
     if is_taken_back(&conversion::set(&stored)?, revision)? {
-        return print(&format!(
-            "{}{TAKEN_BACK}{} status {}\n",
-            message(&view.name, revision, &[], dry_run),
-            program(),
-            view.name
-        ));
+        return print(&taken_back(view, revision, dry_run));
     }
     let change = view.staged.as_ref().context("nothing is staged")?;
     let at_it = ListParams::default().labels(&format!("{}={}", keys::REVISION, change.label()));
@@ -104,7 +108,11 @@ pub(super) async fn withdraw(
 }
 
 /// The message if the live templates are staged in place of the withdrawn ones.
-const TAKEN_BACK: &str = "sizes that PVCs have not reached are taken back: ";
+fn taken_back(set: &SetView, revision: &Revision, dry_run: DryRun) -> String {
+    let withdrew = message(&set.name, revision, &[], dry_run);
+    let status = format!("{} status -n {} {}", program(), set.namespace, set.name);
+    format!("{withdrew}sizes that PVCs have not reached are taken back: {status}\n")
+}
 
 /// True iff the policy was not called: it always consumes the annotation.
 fn is_left(stored: &Value) -> bool {
@@ -188,7 +196,8 @@ mod tests {
     use kube::client::Body;
     use serde_json::json;
 
-    use super::{DryRun, is_left, is_of, is_taken_back, message, staged, withdraw};
+    use super::{DryRun, is_left, is_of, is_taken_back, message, staged, taken_back, withdraw};
+    use crate::cli::revisions::RevisionHistory;
     use crate::cli::revisions::tests::{history, revision, set};
     use crate::templates::{Revision, keys};
 
@@ -202,6 +211,14 @@ mod tests {
         assert_eq!(error, format!("revision {two} is not staged: the staged one is {one}"));
         let error = staged(&history(None, &[]), None).expect_err("nothing").to_string();
         assert_eq!(error, "StatefulSet web has no staged change");
+        let mut unreadable = set(None);
+        unreadable["metadata"]["annotations"] = json!({keys::STAGED: r#"{"version":2}"#});
+        let unreadable = RevisionHistory::of(&unreadable, &[]).expect("a history");
+        let error = staged(&unreadable, None).expect_err("unreadable").to_string();
+        assert_eq!(
+            error,
+            "the staged change of StatefulSet web cannot be read (expected version 1): claim-rollout doctor shows what to do"
+        );
     }
 
     #[test]
@@ -217,6 +234,16 @@ mod tests {
         assert_eq!(
             text(&["data-web-2", "data-web-1"], DryRun::None),
             "statefulset.apps/web withdrew revision r\nupdated PVCs stay as they are: data-web-2, data-web-1\n"
+        );
+    }
+
+    #[test]
+    fn message_of_what_is_taken_back_has_a_whole_command() {
+        let text = taken_back(&history(None, &[]).set, &Revision::from_text("r"), DryRun::None);
+        assert_eq!(
+            text,
+            "statefulset.apps/web withdrew revision r\nsizes that PVCs have not reached are taken back: claim-rollout \
+             status -n shop web\n"
         );
     }
 

@@ -80,13 +80,15 @@ pub(super) fn end(views: &[StatusView], revision: Option<&str>) -> Option<Follow
         let instead = other.staged.clone().unwrap_or_else(|| "nothing".to_owned());
         return Some(FollowEnd::Superseded(instead));
     }
-    let has_ended = |view: &StatusView| view.is_done() || view.stalled;
+    let is_stalled = |view: &StatusView| view.stalled || view.unreadable.is_some();
+    let has_ended = |view: &StatusView| view.is_done() || is_stalled(view);
     if views.is_empty() || !views.iter().all(has_ended) {
         return None;
     }
-    let stalled = views.iter().find(|view| view.stalled && !view.is_done());
+    let stalled = views.iter().find(|view| is_stalled(view) && !view.is_done());
     Some(stalled.map_or(FollowEnd::Complete, |view| {
-        FollowEnd::Stalled(view.note.clone().unwrap_or_default())
+        let why = view.unreadable.as_ref().or(view.note.as_ref());
+        FollowEnd::Stalled(why.cloned().unwrap_or_default())
     }))
 }
 
@@ -198,6 +200,8 @@ mod tests {
         (&["stalled"], Some("r"), Some(1)),
         (&["reconciling"], Some("other"), Some(1)),
         (&["complete"], Some("other"), Some(1)),
+        (&["unreadable"], None, Some(1)),
+        (&["unreadable", "reconciling"], None, None),
     ];
 
     #[test]

@@ -63,6 +63,7 @@ fn web() -> StatusView {
         staged: Some("6c9f7d5b84".to_owned()),
         replacement: None,
         awaits_replacement: false,
+        unreadable: None,
     }
 }
 

@@ -14,6 +14,7 @@ use crate::api::reasons::Kind;
 use crate::claims::Claim;
 use crate::claims::compatible::in_place;
 use crate::cli::row::{ClaimRow, RowTarget};
+use crate::cli::withdraw::unreadable;
 use crate::controller::crd::{PvcStatus, ReplacementStatus};
 use crate::gate::ClaimState;
 use crate::rollout::PodView;
@@ -45,6 +46,9 @@ pub(crate) struct StatusView {
     pub(crate) replacement: Option<ReplacementStatus>,
     /// True iff a replacement of the set is asked for, or has begun, and has not ended.
     pub(crate) awaits_replacement: bool,
+    /// Why what is staged cannot be read, and what to do.
+    #[serde(skip)]
+    pub(super) unreadable: Option<String>,
 }
 
 /// The target and the progress of a rollout.
@@ -99,7 +103,7 @@ struct Reported<'a> {
 impl StatusView {
     /// True iff nothing more happens without the user.
     pub(super) const fn is_done(&self) -> bool {
-        self.complete && !self.awaits_replacement
+        self.complete && !self.awaits_replacement && self.unreadable.is_none()
     }
 
     /// True iff this revision is staged, or is live because the set was replaced.
@@ -155,7 +159,7 @@ pub(crate) fn view(
         namespace: namespace.to_owned(),
         name: name.to_owned(),
         target: rollout.map(|rollout| target(rollout, set, is_staged)),
-        note: note(name, set, rollout, staged.as_ref()),
+        note: note((namespace, name), set, rollout, staged.as_ref()),
         claims: rows,
         pods: set.map_or_else(Vec::new, |set| pods::pods(&set.view, all_pods)),
         awaits_replacement: replacement::is_awaited(replacement.as_ref(), set),
@@ -163,7 +167,14 @@ pub(crate) fn view(
         complete: state == Some(RolloutPhase::Complete),
         stalled: state == Some(RolloutPhase::Stalled) && rollout.is_some_and(Rollout::is_seen),
         staged: staged.map(|staged| staged.revision.to_string()),
+        unreadable: unreadable_in(set),
     }
+}
+
+/// Why what is staged cannot be read, and what to do.
+fn unreadable_in(set: Option<&SeenSet>) -> Option<String> {
+    let why = set?.view.unreadable.as_ref()?;
+    Some(format!("what is staged {}", unreadable(why)))
 }
 
 /// True iff a change is staged, as the StatefulSet shows; without it, as the controller reported.
@@ -301,16 +312,17 @@ fn in_words(condition: &Condition) -> String {
 
 /// The note for the user.
 fn note(
-    name: &str,
+    (namespace, name): (&str, &str),
     set: Option<&SeenSet>,
     rollout: Option<&Rollout>,
     staged: Option<&RevisionLabel>,
 ) -> Option<String> {
     let Some(rollout) = rollout else {
-        return Some(staged.map_or_else(
-            || "nothing staged: change spec.volumeClaimTemplates and apply it as usual".to_owned(),
-            |staged| format!("{} is staged; the controller has not started", staged.revision),
-        ));
+        let nothing = || "nothing staged: change spec.volumeClaimTemplates and apply it as usual".to_owned();
+        return Some(match staged {
+            Some(staged) => format!("{} is staged; the controller has not started", staged.revision),
+            None => unreadable_in(set).unwrap_or_else(nothing),
+        });
     };
     let Some(set) = set else {
         let replacing = rollout.status.replacement.as_ref();
@@ -337,7 +349,7 @@ fn note(
     if rollout.spec.update_policy == UpdatePolicy::OnClaimDelete.as_str() {
         return message.or_else(|| {
             Some(format!(
-                "only new PVCs; for all: kubectl annotate sts {name} {}=InPlace",
+                "only new PVCs; for all: kubectl annotate -n {namespace} sts {name} {}=InPlace --overwrite",
                 keys::UPDATE_POLICY
             ))
         });

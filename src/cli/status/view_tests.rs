@@ -17,8 +17,10 @@ fn set(annotations: &Value) -> SeenSet {
 /// A set whose rollout of what is staged is in this state.
 pub(in crate::cli::status) fn shown(state: &str, revision: &str) -> StatusView {
     StatusView {
-        complete: state == "complete",
+        // The report is that of the rollout before.
+        complete: matches!(state, "complete" | "unreadable"),
         stalled: state == "stalled",
+        unreadable: (state == "unreadable").then(|| "why".to_owned()),
         staged: Some(revision.to_owned()),
         ..super::view("shop", "web", None, None, &[], &[])
     }
@@ -202,6 +204,10 @@ fn view_without_rollout_notes_what_to_do() {
     let staged = json!({"claim-rollout.io/staged": change.write().expect("short")});
     let expected = format!("{} is staged; the controller has not started", change.revision());
     assert_eq!(note(&staged), expected);
+    assert_eq!(
+        note(&json!({"claim-rollout.io/staged": r#"{"version":2}"#})),
+        "what is staged cannot be read (expected version 1): claim-rollout doctor shows what to do"
+    );
     let newer = view(
         "shop",
         "web",
@@ -249,7 +255,7 @@ fn view_on_claim_delete_has_no_claim_state() {
     let note = view.note.expect("a note");
     assert_eq!(
         note,
-        "only new PVCs; for all: kubectl annotate sts web claim-rollout.io/update-policy=InPlace"
+        "only new PVCs; for all: kubectl annotate -n shop sts web claim-rollout.io/update-policy=InPlace --overwrite"
     );
 }
 

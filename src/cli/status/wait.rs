@@ -45,10 +45,13 @@ async fn wait(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     if !loaded.is_served {
         eprintln!("warning: {}", super::not_served());
     }
-    let staged = loaded.views.into_iter().find_map(|view| view.staged);
-    let end = match &staged {
-        None => FollowEnd::Complete,
-        Some(revision) => {
+    let mut views = loaded.views;
+    let unreadable = views.iter_mut().find_map(|view| view.unreadable.take());
+    let staged = views.into_iter().find_map(|view| view.staged);
+    let end = match (&staged, unreadable) {
+        (None, Some(why)) => FollowEnd::Stalled(why),
+        (None, None) => FollowEnd::Complete,
+        (Some(revision), _) => {
             let follow = Follow {
                 show: Show::Nothing,
                 timeout: arguments.timeout,
@@ -68,7 +71,11 @@ async fn wait(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
 
 fn message(name: &str, revision: Option<&str>, end: &FollowEnd) -> String {
     let Some(revision) = revision else {
-        return format!("statefulset.apps/{name}: nothing is staged\n");
+        let why = match end {
+            FollowEnd::Stalled(why) => why,
+            _ => "nothing is staged",
+        };
+        return format!("statefulset.apps/{name}: {why}\n");
     };
     let end = match end {
         FollowEnd::Complete => "is rolled out".to_owned(),
@@ -104,6 +111,11 @@ mod tests {
         let reason = "ClaimRefused: data-web-1: exceeded quota: ".to_owned() + &"x".repeat(300);
         let line = text(FollowEnd::Stalled(reason.clone()));
         assert!(line.contains(&reason) && line.lines().count() == 1, "{line}");
+        let unreadable = FollowEnd::Stalled("what is staged cannot be read: expected version 1".to_owned());
+        assert_eq!(
+            message("web", None, &unreadable),
+            "statefulset.apps/web: what is staged cannot be read: expected version 1\n"
+        );
         let other = FollowEnd::Superseded("s".to_owned());
         assert_eq!(
             text(other),
