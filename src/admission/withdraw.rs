@@ -65,6 +65,7 @@ pub(super) fn classify(
         let is_same = old.without_managed_fields() == new.without_managed_fields();
         return match change.phase {
             _ if is_same && is_converted(old, new) => Return::Unrelated,
+            _ if !is_same && is_patch_of_metadata(old, new, manager) => Return::Keeps,
             // Nothing can grow any more, and it may be Helm that only puts `managedFields` in order before a rollback.
             Phase::Complete if is_same => Return::Keeps,
             _ => Return::Withdraws(WithdrawReason::ServerSideApply),
@@ -117,6 +118,13 @@ fn returned_server_side<'a>(old: &Object<'a>, new: &Object<'a>, manager: &str) -
     // nothing: times are in seconds, so a second apply within one second may leave the same entry.
     let is_apply = updates(old).as_ref() == Some(&updated) && applies(old).is_some_and(|before| before != applied);
     is_apply || old.without_managed_fields() == new.without_managed_fields()
+}
+
+/// True iff the request changes only metadata and the `Apply` entry of the manager has its time: an apply that changes
+/// something gives it another one. Flux removes what `kubectl apply` has left in this way, before its own apply.
+fn is_patch_of_metadata<'a>(old: &Object<'a>, new: &Object<'a>, manager: &str) -> bool {
+    let time = |set: &Object<'a>| Some(set.managed_entries(Some(manager), "Apply")?.pop()?.time);
+    old.spec.text == new.spec.text && time(old) == time(new)
 }
 
 /// On the way from client-side to server-side apply, Helm and kubectl turn the `Update` entry into an `Apply` entry, or
