@@ -61,7 +61,7 @@ pub fn printable(text: &str) -> String {
 /// True for control characters and for characters that change the direction of a text.
 fn is_unprintable(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -71,6 +71,13 @@ mod tests {
     #[test]
     fn shown_value_is_escaped_and_cut() {
         assert_eq!(shown("a\nb\u{202e}c"), "a\\u{a}b\\u{202e}c");
+        // Unicode's property Bidi_Control.
+        let all = [
+            '\u{61c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}',
+        ];
+        for control in all {
+            assert!(shown(&control.to_string()).is_ascii(), "{control:?}");
+        }
         assert_eq!(cut("abcdef", 4), "abc…");
         assert_eq!(cut("abcd", 4), "abcd");
         assert_eq!(cut("…öäü", 4), "…öäü", "characters count, not bytes");
