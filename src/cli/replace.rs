@@ -10,7 +10,7 @@ use clap::Args;
 use super::cluster::{ClusterArguments, HOME};
 use super::completion::sets;
 use super::controller::settings;
-use super::output::print;
+use super::output::{note, print};
 use super::process::{exit, program};
 use super::withdraw::DryRun;
 use crate::api::ReplacementReason as Reason;
@@ -80,7 +80,7 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
         Ok(match replace(cluster, arguments).await? {
             HandResult::Done(text) => print(&text).map(|()| ExitCode::SUCCESS)?,
             HandResult::NotReplaced(text) => {
-                eprint!("{text}");
+                note(text.trim_end());
                 ExitCode::FAILURE
             }
         })
@@ -127,7 +127,7 @@ async fn interrupted(stopping: &AtomicBool, place: &SetPlace<'_>) -> anyhow::Err
     let first = tokio::signal::ctrl_c().await;
     stopping.store(true, Ordering::Release);
     if first.is_ok() {
-        eprintln!("stopping after this step; press Ctrl-C again to stop at once");
+        note("stopping after this step; press Ctrl-C again to stop at once");
         drop(tokio::signal::ctrl_c().await);
     }
     anyhow::anyhow!("stopped in the middle of a step; to go on: {}", place.command())
@@ -330,7 +330,7 @@ fn advice(place: &SetPlace<'_>, fault: &Fault) -> String {
     if fault.message.contains("only the controller may") || fault.message.contains("it is being replaced") {
         return format!(
             "the guard allows a replacement to the controller only: repeat the command with --as={account}, or let the \
-             controller do it: kubectl annotate -n {} statefulset.apps/{} {}=WhenComplete",
+             controller do it: kubectl annotate -n {} statefulset.apps/{} {}=WhenComplete --overwrite",
             place.namespace,
             place.name,
             keys::REPLACE_SET
@@ -351,11 +351,11 @@ fn advice(place: &SetPlace<'_>, fault: &Fault) -> String {
             place.journals
         ),
         Reason::SetAbsent => "if it is wanted, apply its manifest: its Pods that are left are adopted".to_owned(),
-        Reason::GuardMissing => {
-            "kubectl apply -k deploy/guard. If it is installed, you may not read it: you need to list \
-                                 validatingadmissionpolicies and their bindings"
-                .to_owned()
-        }
+        Reason::GuardMissing => format!(
+            "{} doctor shows the command that installs it. If it is installed, you may not read it: you need to list \
+             validatingadmissionpolicies and their bindings",
+            program()
+        ),
         reason if reason.is_brief() => format!("wait, and repeat the command: {}", place.command()),
         _ => "see the reason in docs/replacing.md, and repeat the command".to_owned(),
     }

@@ -137,15 +137,15 @@ const ADVICE: &str = "
     CreateDenied: user alice may not add or remove the finalizer claim-rollout.io/replacing: only the \
         controller may | the guard allows a replacement to the controller only: repeat the command with \
         --as=system:serviceaccount:claim-rollout:claim-rollout-controller, or let the controller do it: kubectl \
-        annotate -n shop statefulset.apps/web claim-rollout.io/replace-set=WhenComplete
+        annotate -n shop statefulset.apps/web claim-rollout.io/replace-set=WhenComplete --overwrite
     StepDenied: may not delete StatefulSet web now: it is being replaced \
         | the guard allows a replacement to the controller only: repeat the command with \
         --as=system:serviceaccount:claim-rollout:claim-rollout-controller, or let the controller do it: kubectl \
-        annotate -n shop statefulset.apps/web claim-rollout.io/replace-set=WhenComplete
+        annotate -n shop statefulset.apps/web claim-rollout.io/replace-set=WhenComplete --overwrite
     StepDenied: exceeded quota | read the message; the rights that are needed are in deploy/replace-sets.yaml
     DeleteDenied: forbidden | read the message; the rights that are needed are in deploy/replace-sets.yaml
-    GuardMissing: no guard | kubectl apply -k deploy/guard. If it is installed, you may not read it: you need \
-        to list validatingadmissionpolicies and their bindings
+    GuardMissing: no guard | claim-rollout doctor shows the command that installs it. If it is installed, you may \
+        not read it: you need to list validatingadmissionpolicies and their bindings
     TooYoung: younger | wait, and repeat the command: claim-rollout replace -n shop web
     PodNotReady: Pod web-1 | see the reason in docs/replacing.md, and repeat the command
     WaitsForGarbageCollector: an object | bring the garbage collector of kube-controller-manager back. It \
