@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::cluster::objects;
+use super::output::note;
 use crate::controller::objects::conversion::ObjectError;
 use crate::controller::read::item::ListItem;
 use crate::templates::show::printable;
@@ -149,6 +150,6 @@ impl fmt::Display for SkippedObject {
 /// Names these objects on standard error.
 pub(crate) fn warn<'u>(unread: impl IntoIterator<Item = &'u SkippedObject>) {
     for unread in unread {
-        eprintln!("warning: {}", printable(&unread.to_string()));
+        note(&format!("warning: {}", printable(&unread.to_string())));
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! One file or folder for each subcommand. Errors are for people: `anyhow`, one line on stderr.
 
+// It ends the program if nothing reads standard error: output::note does not.
+#![deny(clippy::print_stderr)]
+
 mod annotate;
 mod arguments;
 mod class_limits;

@@ -1,6 +1,6 @@
 //! Output formats and tables, as in kubectl.
 
-use std::io::{IsTerminal as _, Write as _, stdout};
+use std::io::{IsTerminal as _, Write as _, stderr, stdout};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
@@ -72,6 +72,12 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Prints a line to standard error. A closed pipe or a full disk does not change what the command does: `eprintln!` would
+/// end it.
+pub(crate) fn note(line: &str) {
+    stderr().write_all(format!("{line}\n").as_bytes()).ok();
 }
 
 /// True iff standard output is a terminal and colours are allowed.

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
+use super::output::note;
+
 /// The program as a plugin of kubectl.
 pub(super) const PLUGIN: &str = "kubectl claim-rollout";
 
@@ -37,9 +39,26 @@ pub(super) fn exit(task: impl Future<Output = anyhow::Result<ExitCode>>, failed:
     runtime()
         .and_then(|runtime| runtime.block_on(task))
         .unwrap_or_else(|error| {
-            eprintln!("error: {}", in_words(&error));
+            note(&format!("error: {}", in_words(&error)));
             ExitCode::from(failed)
         })
+}
+
+/// Acts on each of these StatefulSets, as kubectl does: one that fails keeps no other from it.
+///
+/// # Errors
+/// The last one. Those before it are printed.
+pub(super) async fn for_each(names: &[String], act: impl AsyncFn(&str) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let mut failed = None;
+    for name in names {
+        let Err(error) = act(name).await else {
+            continue;
+        };
+        if let Some(before) = failed.replace(error) {
+            note(&format!("error: {}", in_words(&before)));
+        }
+    }
+    failed.map_or(Ok(()), Err)
 }
 
 /// An error and its causes in one line. An error of the API server is its message alone, as kubectl prints it.

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::output::{now, print};
-use super::process::program;
+use super::process::{for_each, program};
 use super::withdraw::{DryRun, parameters};
 use crate::api::{ReadyReason, ReplacementPhase};
 use crate::controller::crd::{ClaimRollout, ClaimRolloutStatus, ReplacementStatus};
@@ -39,10 +39,7 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Result<()> {
     let (client, namespace) = cluster.connect().await?;
-    for name in &arguments.names {
-        retry(&client, &namespace, name).await?;
-    }
-    Ok(())
+    for_each(&arguments.names, async |name| retry(&client, &namespace, name).await).await
 }
 
 async fn retry(client: &Client, namespace: &str, name: &str) -> anyhow::Result<()> {

@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::value::RawValue;
 
 use super::files;
+use super::output::note;
 use crate::admission::{self, Lookups};
 use crate::webhook::engine::{check_settings, payload};
 use crate::webhook::envelope::{AdmissionResponse, AdmissionReview};
@@ -34,12 +35,12 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let response = match answer(arguments) {
         Ok(response) => response,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            note(&format!("error: {error:#}"));
             return ExitCode::from(2);
         }
     };
     if stderr().is_terminal() {
-        eprintln!("{}", summary(&response));
+        note(&summary(&response));
     }
     let mut review = response.to_review();
     review.push(b'\n');

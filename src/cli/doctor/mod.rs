@@ -46,7 +46,7 @@ use self::facts::InstallationFacts;
 use self::finding::{Finding, Severity};
 use self::gather::Installation;
 use super::cluster::{ClusterArguments, HOME};
-use super::output::{self, OutputFormat, one_of, print};
+use super::output::{self, OutputFormat, note, one_of, print};
 use super::process::exit;
 
 /// Diagnose an installation and show how to fix it
@@ -97,13 +97,13 @@ async fn examine(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::R
     if arguments.pre {
         let findings = rendered(&facts, before::judge(&facts));
         print(&text(&findings, arguments.output)?)?;
-        eprintln!("{}", before::summary(&facts, findings.len()));
+        note(&before::summary(&facts, findings.len()));
         return Ok(findings);
     }
     let findings = diagnose(&facts);
-    eprintln!("{}", absent::inventory(&facts));
+    note(&absent::inventory(&facts));
     print(&text(&findings, arguments.output)?)?;
-    eprintln!("{}", summary(&facts, &findings));
+    note(&summary(&facts, &findings));
     Ok(findings)
 }
 

@@ -17,7 +17,7 @@ use self::render::SetDifferences;
 use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::lists::{SkippedObject, warn};
-use super::output::{OutputFormat, one_of, print};
+use super::output::{OutputFormat, note, one_of, print};
 use super::process::exit;
 use super::settings_in_use;
 use crate::api::Settings;
@@ -83,7 +83,7 @@ async fn show(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     }
     let found: Vec<SetDifferences> = seen.sets.iter().map(SetDifferences::of).collect();
     print(&render::text(&found, arguments.output)?)?;
-    eprintln!("{}", render::summary(&found));
+    note(&render::summary(&found));
     Ok(is_even(&seen.unread, &found))
 }
 

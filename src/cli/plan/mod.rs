@@ -50,7 +50,7 @@ use super::class_limits::{self, ClassNumber};
 use super::cluster::ClusterArguments;
 use super::completion::sets;
 use super::files;
-use super::output::{self, OutputFormat, one_of, print};
+use super::output::{self, OutputFormat, note, one_of, print};
 use super::process::exit;
 use super::recorded::Recorded;
 use super::settings_in_use::{self, FoundSettings};
@@ -139,7 +139,7 @@ async fn plan(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     let named = cluster.namespace.as_deref();
     let targets = targets(&arguments.names, manifests, named, &default_namespace)?;
     let FoundSettings { place, settings } = settings(arguments, &source).await?;
-    eprintln!("settings: {place}");
+    note(&format!("settings: {place}"));
     check_settings(&settings)?;
     let reports = match &source {
         PlanSource::Cluster(client) => in_cluster(client, &targets, &settings, arguments).await?,

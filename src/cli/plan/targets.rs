@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail, ensure};
 use super::inputs::PlanTarget;
 use super::manifest::{self, Documents};
 use crate::cli::files;
+use crate::cli::output::note;
 
 /// The manifests, with the names of their files.
 pub(super) fn manifests(files: &[PathBuf]) -> anyhow::Result<Vec<(String, Documents)>> {
@@ -84,7 +85,7 @@ pub(super) fn targets(
     }
     targets.retain(|target| names.is_empty() || names.contains(&target.name));
     if !others.is_empty() {
-        eprintln!("not planned: {}", others.join(", "));
+        note(&format!("not planned: {}", others.join(", ")));
     }
     Ok(targets)
 }

@@ -14,7 +14,7 @@ use super::source::{Changes, LoadedStatus, StatusSource};
 use super::view::StatusView;
 use crate::cli::cluster::is_brief;
 use crate::cli::lists::warn;
-use crate::cli::output::print;
+use crate::cli::output::{note, print};
 use crate::cli::process::in_words;
 
 /// Changes within this time are shown together.
@@ -123,7 +123,7 @@ impl Follow {
                 Ok(loaded) => loaded,
                 Err(error) if answered && is_brief(&error) => {
                     if !warned {
-                        eprintln!("warning: {}; trying again", in_words(&error));
+                        note(&format!("warning: {}; trying again", in_words(&error)));
                         // The next drawing is below the warning.
                         drawn.clear();
                     }

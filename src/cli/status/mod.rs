@@ -30,7 +30,7 @@ use self::view::StatusView;
 use super::cluster::{ClusterArguments, duration};
 use super::completion::sets;
 use super::lists::warn;
-use super::output::{self, OutputFormat, print};
+use super::output::{self, OutputFormat, note, print};
 use super::process::{exit, program, wait_for};
 
 /// Show the progress of rollouts and the state of each PVC
@@ -81,7 +81,7 @@ pub(crate) fn run(cluster: &ClusterArguments, arguments: &Arguments) -> ExitCode
         let loaded = source(cluster, &arguments.which).await?.load().await?;
         warn(&loaded.unread);
         if !loaded.is_served {
-            eprintln!("warning: {}", not_served());
+            note(&format!("warning: {}", not_served()));
         }
         print(&text(&loaded.views, arguments.output)?)
     })

@@ -9,7 +9,7 @@ use super::follow::{Follow, FollowEnd, Show};
 use super::source::StatusSource;
 use crate::cli::cluster::{ClusterArguments, duration};
 use crate::cli::completion::sets;
-use crate::cli::output::print;
+use crate::cli::output::{note, print};
 
 /// Wait until the staged change of a StatefulSet is rolled out
 ///
@@ -43,7 +43,7 @@ async fn wait(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     };
     let loaded = source.load().await?;
     if !loaded.is_served {
-        eprintln!("warning: {}", super::not_served());
+        note(&format!("warning: {}", super::not_served()));
     }
     let mut views = loaded.views;
     let unreadable = views.iter_mut().find_map(|view| view.unreadable.take());
@@ -64,7 +64,7 @@ async fn wait(cluster: &ClusterArguments, arguments: &Arguments) -> anyhow::Resu
     if end == FollowEnd::Complete {
         print(&line)?;
     } else {
-        eprint!("{line}");
+        note(line.trim_end());
     }
     Ok(end)
 }
