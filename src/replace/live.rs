@@ -2,6 +2,8 @@
 //!
 //! It is kept as JSON, because the new StatefulSet must have every field of the old one, also those of newer releases.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
 use crate::claims::Owner;
@@ -190,6 +192,13 @@ impl LiveSet {
     #[must_use]
     pub fn first_ordinal(&self) -> i64 {
         self.number("/spec/ordinals/start").unwrap_or(0)
+    }
+
+    /// The ordinals in range.
+    #[must_use]
+    pub fn ordinals(&self) -> Range<i64> {
+        let first = self.first_ordinal();
+        first..first.saturating_add(self.replicas())
     }
 
     /// True iff the update strategy is `Recreate`: another revision would delete all Pods at once.

@@ -208,7 +208,7 @@ fn release(world: &World<'_>, set: &LiveSet, journal: Option<&Journal>) -> Step 
         let Some(namespace) = &world.namespace else {
             return Step::Read(Part::Namespace);
         };
-        let journal = journal.release(set, orphans(dependents), namespace, secret(world));
+        let journal = journal.release(set, orphans(set, dependents), namespace, secret(world));
         return Step::WriteJournal(Box::new(journal));
     }
     // Not in steps: each would read every Pod of the namespace.
@@ -243,10 +243,20 @@ fn collector(world: &World<'_>, message: String) -> Step {
     world.waits(Fault::new(Reason::WaitsForGarbageCollector, message))
 }
 
-/// The Pods that the new set is to adopt.
-fn orphans(dependents: &Dependents) -> Vec<JournaledPod> {
-    let orphan = |pod: &&DependentPod| pod.selected && !pod.terminating && pod.controller.is_none();
-    let pods = dependents.pods.iter().filter(orphan);
+/// The Pods that the new set is to adopt: those without an owner, and those of its replicas that another controller has taken
+/// since then, because its selector matches them too.
+fn orphans(set: &LiveSet, dependents: &Dependents) -> Vec<JournaledPod> {
+    let is_replica = |pod: &DependentPod| {
+        let ordinal = pod
+            .name
+            .strip_prefix(set.name())
+            .and_then(|rest| rest.strip_prefix('-'));
+        let ordinal = ordinal.and_then(|digits| digits.parse().ok());
+        ordinal.is_some_and(|ordinal: i64| set.ordinals().contains(&ordinal))
+    };
+    let is_left = |pod: &&DependentPod| pod.controller.is_none() || is_replica(pod);
+    let pods = dependents.pods.iter().filter(|pod| pod.selected && !pod.terminating);
+    let pods = pods.filter(is_left);
     pods.map(|pod| JournaledPod {
         name: pod.name.clone(),
         uid: pod.uid.clone(),

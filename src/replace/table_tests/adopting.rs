@@ -84,6 +84,21 @@ fn hold_keeps_pods_above_the_replicas() {
     assert_eq!(cluster.lost, [""; 0], "{:?}", run.steps);
 }
 
+/// A DaemonSet or another controller with an overlapping selector takes a Pod while it has no owner, before the journal
+/// lists the Pods. So the StatefulSet has one replica less, and that is no success.
+#[test]
+fn pod_that_another_controller_took_is_not_forgotten() {
+    let mut cluster = web();
+    let run = run(&mut cluster, &mut Process::default(), |cluster, _, _| {
+        if cluster.pods[1].controller.is_none() {
+            act(cluster, "web-1 of others; web-1 not adopted");
+        }
+    });
+    let expected = "PodNotAdopted: the new StatefulSet has not adopted Pod web-1";
+    assert_eq!(ended(&run), expected, "{:?}", run.steps);
+    assert_eq!(cluster.lost, [""; 0], "{:?}", run.steps);
+}
+
 const WITHOUT_JOURNAL: &str = "
     nothing else | | End(Nothing) | replaced, fields of ours
     something changes the Pod template of the new set | another Pod template \
