@@ -85,10 +85,15 @@ impl Memory {
 
     /// Shows the decision what is known from before.
     pub fn show(&mut self, world: &mut World<'_>) {
-        // The results of checks do not count for long.
-        if self.checked_at.is_some_and(|at| world.now.saturating_sub(at) >= FRESH) {
+        let now = world.now;
+        // The results of checks do not count for long, and not at all if the clock was set back.
+        let is_fresh = |at: Millis| (at..at.saturating_add(FRESH)).contains(&now);
+        if self.checked_at.is_some_and(|at| !is_fresh(at)) {
             (self.checks, self.checked_at) = (CheckResults::default(), None);
         }
+        // What has waited since a time that has not come yet would wait until then, and nobody would know.
+        self.unreferenced_since = self.unreferenced_since.map(|since| since.min(now));
+        self.waits = self.waits.map(|(reason, since)| (reason, since.min(now)));
         let CheckResults {
             checked,
             guarded,

@@ -102,6 +102,26 @@ fn settling_begins_again_after_a_delete() {
     }
 }
 
+/// What was read before a clock was set back is not fresh for that long, and what is waited for is not waited for anew.
+#[test]
+fn clock_that_was_set_back_makes_nothing_younger() {
+    let (settings, before) = (Settings::default(), 100_000_000);
+    let mut memory = Memory::default();
+    let mut seen = world(&settings, before);
+    (seen.guarded, seen.quotas) = (Some(true), Some(Vec::new()));
+    memory.keep(&seen, &waits(Waits::Others(fault(Reason::PodNotAdopted))));
+    memory.unreferenced_since = Some(before);
+    let back = shown(&mut memory, &settings, 1_000);
+    assert_eq!(
+        (back.guarded, back.quotas.is_some()),
+        (None, false),
+        "checks are made again"
+    );
+    let later = shown(&mut memory, &settings, 5_000);
+    assert_eq!(later.unreferenced_since, Some(1_000), "it settles from then on");
+    assert_eq!(later.waits_since, Some(1_000), "it waits from then on");
+}
+
 /// What refers to the set is read again after every step that others may answer.
 #[test]
 fn dependents_are_read_again_after_each_step_but_some() {
