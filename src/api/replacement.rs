@@ -29,7 +29,7 @@ words! {
         PodNotSelected,
         /// Pods beyond the replicas are yet to be deleted.
         ScalingDown,
-        /// A PVC of a replica that was scaled away does not have what is staged, and would never get it.
+        /// A PVC does not have what is staged, and would never get it.
         ClaimOutdated,
         /// Objects of other kinds are owned by the StatefulSet. They would lose their owner for ever.
         OtherDependents,

@@ -3,8 +3,8 @@
 use super::journal::{self, Journal, Millis};
 use super::live::{self, LiveSet, MAX_UNAVAILABLE};
 use super::step::{Fault, Part};
-use super::volumes;
 use super::world::{DependentPod, Dependents, DryRuns, World};
+use super::{scaled_away, volumes};
 use crate::api::ReplacementReason as Reason;
 use crate::templates::{Diff, Phase, ReplaceSet, StagedChange, UpdatePolicy, keys};
 
@@ -161,8 +161,7 @@ fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
     }
     let controls = |pod: &&DependentPod| pod.controller.as_ref().is_some_and(|owner| owner.uid == set.uid());
     let pods: Vec<&DependentPod> = dependents.pods.iter().filter(controls).collect();
-    let names = (set.first_ordinal()..set.first_ordinal().saturating_add(set.replicas()))
-        .map(|ordinal| format!("{}-{ordinal}", set.name()));
+    let names = set.ordinals().map(|ordinal| format!("{}-{ordinal}", set.name()));
     let missing = { names }.find(|name| !pods.iter().any(|pod| pod.name == *name));
     let count = i64::try_from(pods.len()).unwrap_or(i64::MAX);
     let change = set.staged();
@@ -187,10 +186,18 @@ fn by_dependents(set: &LiveSet, dependents: &Dependents) -> Option<Fault> {
     })
     .or_else(|| {
         let claim = dependents.lagging.first()?;
-        let message = format!(
-            "the replica of {claim} was scaled away, and the PVC does not have what is staged: scale up, so that it gets \
-             it, or delete it"
-        );
+        let templates = change.as_ref().map_or(&[][..], |change| &change.templates);
+        let message = if scaled_away::template_of(set, templates, claim).is_some() {
+            format!(
+                "the replica of {claim} was scaled away, and the PVC does not have what is staged: scale up, so that it \
+                 gets it, or delete it"
+            )
+        } else {
+            format!(
+                "{claim} does not have what is staged, because it was created again: the controller updates it first; \
+                 without one, give the PVC the size and the class yourself"
+            )
+        };
         Some(Fault::new(Reason::ClaimOutdated, message))
     })
 }

@@ -96,7 +96,7 @@ pub struct Dependents {
     pub others: Vec<(String, String)>,
     /// Objects of other kinds that refer to the set, as far as our rights show them.
     pub unknown: Vec<String>,
-    /// PVCs of replicas that were scaled away and would never follow.
+    /// PVCs that do not have what is staged and would never get it.
     pub lagging: Vec<String>,
     /// ControllerRevisions, by name.
     pub revisions: Vec<DependentRevision>,

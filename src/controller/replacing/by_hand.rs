@@ -197,7 +197,7 @@ fn lagging_claims(claims: &[&Value], world: &World<'_>) -> Option<Vec<String>> {
     let lags = claims.filter(|claim| {
         let place = scaled_away::template_of(set, &change.templates, &claim.name);
         place.is_some_and(|(_, ordinal)| !staged_for.contains(&i64::from(ordinal)))
-            && scaled_away::lags(set, &change.templates, claim, world.settings)
+            && scaled_away::lags(set, &change, claim, world.settings)
     });
     Some(lags.map(|claim| claim.name).collect())
 }

@@ -25,6 +25,7 @@ use crate::controller::read::metadata::Bare;
 use crate::controller::read::{lists, metadata};
 use crate::replace::world::{CountQuota, DependentPod, DependentRevision, Dependents, DryRuns};
 use crate::replace::{Journal, LiveSet, Part, World, basis, scaled_away};
+use crate::templates::{StagedChange, keys};
 
 /// A ControllerRevision with unparsed data.
 #[derive(Clone, Debug, Deserialize)]
@@ -91,28 +92,27 @@ impl Cluster {
         Ok(())
     }
 
-    /// The PVCs of replicas that were scaled away and would never follow.
+    /// The PVCs that do not have what is staged and would never get it.
     async fn lagging(&self, set: &SetName, live: &LiveSet, settings: &Settings) -> Result<Vec<String>, String> {
         let Some(change) = scaled_away::rolled_out(live) else {
             return Ok(Vec::new());
         };
-        let templates = &change.templates;
+        let may_lag = |metadata: &ObjectMeta| may_lag(live, &change, metadata);
         let claim = |claim: SlimClaim| {
-            let name = claim.name_any();
-            scaled_away::template_of(live, templates, &name)?;
             // What cannot be read may lag.
-            let lags = claim
-                .read
-                .map_or(true, |claim| scaled_away::lags(live, templates, &claim, settings));
-            lags.then_some(name)
+            let lags = claim.read.map_or_else(
+                |_| may_lag(&claim.metadata),
+                |claim| scaled_away::lags(live, &change, &claim, settings),
+            );
+            lags.then(|| claim.metadata.name.unwrap_or_default())
         };
         let url = PersistentVolumeClaim::url_path(&(), Some(&set.namespace));
         let claims = lists::objects(&self.client, &url, ListParams::default())
             .fold(claim)
             .await;
         let claims = existing("PVCs", outcome(claims))?;
-        let unread = claims.unread.into_iter().filter_map(|unread| unread.metadata.name);
-        let unread = unread.filter(|name| scaled_away::template_of(live, templates, name).is_some());
+        let unread = claims.unread.into_iter().map(|unread| unread.metadata).filter(may_lag);
+        let unread = unread.filter_map(|metadata| metadata.name);
         Ok(claims.kept.into_iter().chain(unread).collect())
     }
 
@@ -154,14 +154,11 @@ impl Cluster {
             Some((owners, revision_of(revision)))
         };
         let change = live.filter(|live| !live.is_marked()).and_then(scaled_away::rolled_out);
+        let staged = live.zip(change.as_ref());
         let claim = |claim: Bare| {
-            let name = claim.metadata.name.clone().unwrap_or_default();
-            let templates = change.as_ref().map_or(&[][..], |change| &change.templates[..]);
-            let is_left = live.is_some_and(|live| scaled_away::template_of(live, templates, &name).is_some());
-            Some((
-                owners("PersistentVolumeClaim", &claim.metadata),
-                is_left.then_some(name),
-            ))
+            let may_lag = staged.is_some_and(|(live, change)| may_lag(live, change, &claim.metadata));
+            let owners = owners("PersistentVolumeClaim", &claim.metadata);
+            Some((owners, claim.metadata.name.filter(|_| may_lag)))
         };
         let client = &self.client;
         let all = |url: String| lists::objects(client, &url, ListParams::default());
@@ -262,6 +259,13 @@ pub(super) fn orphan(uid: &str, resource_version: Option<&str>) -> DeleteParams 
 /// The selector of the set, if it is valid.
 pub(super) fn selector(set: &LiveSet) -> Option<Selector> {
     Selector::try_from(LabelSelector::deserialize(set.selector()).ok()?).ok()
+}
+
+/// True iff the PVC with this metadata may lack what is staged.
+fn may_lag(live: &LiveSet, change: &StagedChange, claim: &ObjectMeta) -> bool {
+    let label = claim.labels.as_ref().and_then(|labels| labels.get(keys::REVISION));
+    let name = claim.name.as_deref().unwrap_or_default();
+    scaled_away::may_lag(live, change, name, label.map(String::as_str))
 }
 
 /// The owners of an object, as `(kind and name, uid of the owner)`.

@@ -123,6 +123,54 @@ async fn dependents_are_pods_revisions_and_pvcs() {
     assert_eq!(revisions, ["web-a"]);
 }
 
+/// After the replacement nothing is staged: a PVC that was created again while the policy was away would stay as it is.
+#[tokio::test]
+async fn claim_without_what_is_staged_is_read() {
+    let staged = staged_change(vec![template("data", "2Gi")]).label().to_string();
+    for (what, name, label, size, lags) in [
+        ("created again", "data-web-0", None, "1Gi", true),
+        ("of an earlier staging", "data-web-0", Some("b.xz245"), "1Gi", true),
+        ("created again with the size", "data-web-0", None, "2Gi", false),
+        ("written for this staging", "data-web-0", Some(&*staged), "1Gi", false),
+        ("scaled away", "data-web-1", None, "1Gi", true),
+        (
+            "scaled away, and lowered since",
+            "data-web-1",
+            Some(&*staged),
+            "1Gi",
+            true,
+        ),
+        ("of another set", "data-db-0", None, "1Gi", false),
+    ] {
+        let labels = label.map(|label| json!({(keys::REVISION): label}));
+        let claim = json!({
+            "metadata": {"name": name, "uid": "u", "resourceVersion": "1", "labels": labels},
+            "spec": {"accessModes": ["ReadWriteOnce"], "volumeMode": "Filesystem",
+                "resources": {"requests": {"storage": size}}},
+            "status": {"phase": "Bound", "capacity": {"storage": size}},
+        });
+        let list = |kind: &str, items: &[Value]| vec![json!({"kind": kind, "metadata": {}, "items": items})];
+        let mut unmarked = set("shop", "web", "set-uid").object().clone();
+        unmarked["metadata"]["finalizers"] = Value::Null;
+        let cluster = answers(vec![
+            ("/pods", list("PodList", &[])),
+            ("/controllerrevisions", list("ControllerRevisionList", &[])),
+            ("/persistentvolumeclaims", list("PersistentVolumeClaimList", &[claim])),
+            ("/resourcequotas", list("ResourceQuotaList", &[])),
+            ("/statefulsets/", vec![unmarked]),
+        ]);
+        let objects = cluster.look(&web()).await.expect("all reads are answered");
+        let mut world = objects.world((cluster.clock)(), &cluster.settings, allows, MachineKind::Controller);
+        assert_eq!(
+            cluster.fill(&web(), &mut world, Part::Dependents).await,
+            Ok(()),
+            "{what}"
+        );
+        let found = world.dependents.unwrap_or_default().lagging;
+        assert_eq!(found, Vec::from_iter(lags.then_some(name)), "{what}");
+    }
+}
+
 /// Others may create and delete sets of the name: the last version is that of the old one, by its uid.
 #[tokio::test]
 async fn last_version_is_that_of_the_old_set() {

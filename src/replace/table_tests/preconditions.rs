@@ -66,6 +66,7 @@ fn own(cluster: &mut Cluster, word: &str) {
         "big" => _ = cluster.change(|object| object["metadata"]["annotations"]["big"] = "x".repeat(900 * 1024).into()),
         "a Widget" => cluster.unknown.push("Widget w".to_owned()),
         "a PVC left" => cluster.lagging.push("data-web-3".to_owned()),
+        "a PVC created again" => cluster.lagging.push("data-web-1".to_owned()),
         "full quota" => cluster.quotas = vec![quota(2), quota(3)],
         "protected" => cluster.denies = [Some("protected"), Some("and more")],
         "not to create" => cluster.denies = [None, Some("too long")],
@@ -111,6 +112,9 @@ const ROWS: &str = "
     a PVC left | Guard Dependents \
         | ClaimOutdated: the replica of data-web-3 was scaled away, and the PVC does not have what is staged: scale \
             up, so that it gets it, or delete it
+    a PVC created again | Guard Dependents \
+        | ClaimOutdated: data-web-1 does not have what is staged, because it was created again: the controller updates \
+            it first; without one, give the PVC the size and the class yourself
     web-1 ending | Guard Dependents | PodTerminating: Pod web-1 is being deleted
     web-1 not selected | Guard Dependents \
         | PodNotSelected: the selector does not match the labels of Pod web-1, so that it would not be adopted
