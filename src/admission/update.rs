@@ -40,6 +40,8 @@ enum AskedTemplates {
 struct Outcome {
     /// The staged change after the request, and its text.
     change: Option<(StagedChange, String)>,
+    /// True iff the PVCs that `ReCreate` deletes are those that the staged change before made necessary.
+    keeps_time: bool,
     edits: Vec<Edit>,
     remarks: Remarks,
 }
@@ -274,7 +276,10 @@ impl Update<'_, '_> {
         staged: Option<&(StagedChange, String)>,
         lookups: &mut dyn Lookups,
     ) -> Result<Outcome, Denial> {
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome {
+            keeps_time: staged.is_some() && !self.is_held() && !diff.needs_new_claims(),
+            ..Outcome::default()
+        };
         let change = self.change(self.current(live, staged), asked, live);
         outcome.change = Some(stage::stage(change, diff, lookups, &mut outcome.remarks)?);
         Ok(outcome)
@@ -333,13 +338,15 @@ impl Update<'_, '_> {
     /// Corrects the annotations that users may not write.
     fn annotate(&self, outcome: &mut Outcome) {
         let found = |key: &str| self.new.metadata.annotations.get(key);
-        // `phase`, `ready` and `staged-at` are kept and removed together with the staged change.
+        // `phase`, `ready` and `staged-at` are kept and removed together with the staged change. A growth on top of it keeps
+        // the time: a PVC that was created since then is not deleted for what was staged before that.
         let was = |key: &str| self.old.metadata.annotations.get(key);
         let change = outcome.change.as_ref();
         let is_kept = change.is_some_and(|(_, text)| was(keys::STAGED) == Some(text));
         let phase = change.map(|(change, _)| change.phase.flat(self.policy_after(Some(change))));
         let phase = phase.filter(|_| !is_kept || was(keys::PHASE).is_some());
-        let kept = |key: &'static str| (key, was(key).filter(|_| is_kept));
+        let keeps_time = is_kept || outcome.keeps_time;
+        let kept = |key: &'static str, is_kept: bool| (key, was(key).filter(|_| is_kept));
         match &mut outcome.change {
             // The text is not used again.
             Some((_, text)) if found(keys::STAGED) != Some(text) => {
@@ -348,7 +355,8 @@ impl Update<'_, '_> {
             None if found(keys::STAGED).is_some() => outcome.edits.push(Edit::no_annotation(keys::STAGED)),
             _ => {}
         }
-        for (key, value) in [(keys::PHASE, phase), kept(keys::READY), kept(keys::STAGED_AT)] {
+        let [ready, time] = [kept(keys::READY, is_kept), kept(keys::STAGED_AT, keeps_time)];
+        for (key, value) in [(keys::PHASE, phase), ready, time] {
             match value {
                 _ if value == found(key) => {}
                 Some(value) => outcome.edits.push(Edit::annotation(key, value.to_owned())),

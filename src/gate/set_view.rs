@@ -84,8 +84,8 @@ pub struct SetView {
     pub update_revision: String,
 }
 
-/// The annotation `claim-rollout.io/staged-at`: when the controller first saw this staging. PVCs that were created before
-/// may be deleted under `ReCreate`.
+/// The annotation `claim-rollout.io/staged-at`: when the controller first saw this staging, or the one that it only grows.
+/// PVCs that were created before may be deleted under `ReCreate`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StagedAt {
     /// The controller has not written it.

@@ -155,6 +155,13 @@ impl Diff {
         });
     }
 
+    /// True iff a PVC with the old templates could not get all of it in place: another template, a field that must not change,
+    /// or a smaller size.
+    #[must_use]
+    pub fn needs_new_claims(&self) -> bool {
+        self.renames() || self.takes_back() || self.changed.iter().any(|change| !change.frozen.is_empty())
+    }
+
     /// True iff PVCs that exist may get something of it: anything but a smaller size, and what must not change.
     #[must_use]
     pub fn reaches_claims(&self) -> bool {

@@ -29,7 +29,8 @@ pub const PHASE: &str = "claim-rollout.io/phase";
 /// The last replica whose PVCs became ready while its Pod waited, or [`HELD`](super::HELD) (controller;
 /// [`Ready`](super::Ready)).
 pub const READY: &str = "claim-rollout.io/ready";
-/// The time at which the controller first saw the staging, in RFC 3339, where PVCs may be deleted (controller).
+/// The time at which the controller first saw the staging, or the one that it only grows, in RFC 3339, where PVCs may be
+/// deleted (controller).
 pub const STAGED_AT: &str = "claim-rollout.io/staged-at";
 /// The annotation on a ClaimRollout: a user asks the controller to try again now (user; the controller removes it).
 pub const RETRY: &str = "claim-rollout.io/retry";

@@ -42,7 +42,7 @@ claim-rollout.io/ready | annotation on StatefulSets | controller | `REVISION.ORD
     became ready while its Pod waited. `StagedBeforePolicy`: this staging is [not rolled \
     out](troubleshooting.md#the-rollout-is-stalled)
 claim-rollout.io/staged-at | annotation on StatefulSets | controller | when the controller first saw this staging, \
-    where PVCs may be [deleted](recreate.md)
+    or the one that it only grows, where PVCs may be [deleted](recreate.md)
 claim-rollout.io/retry | annotation on ClaimRollouts | `claim-rollout retry` | asks the controller to [try again \
     now](commands.md#retry-try-again-now); the controller removes it
 claim-rollout.io/replacing | finalizer on StatefulSets | controller | the StatefulSet is being \
