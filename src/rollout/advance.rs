@@ -43,7 +43,9 @@ impl Advance {
             is_new |= state & !before != 0;
             states.insert(name, before | state);
         }
+        // A clock that was ahead must not put off the progress deadline.
         let moved = previous.and_then(|previous| previous.moved);
+        let moved = moved.map(|moved| moved.min(snapshot.now));
         Self {
             milestones: Milestones { label, states },
             moved: moved.filter(|_| !is_new).unwrap_or(snapshot.now),

@@ -151,6 +151,10 @@ impl Replacements {
         let Some(State::Rests(rest)) = state else {
             return Due::Now;
         };
+        // If the clock was set back, it is unknown how long ago that was.
+        if rest.tried > now {
+            return Due::Now;
+        }
         let (first, longest) = PAUSES;
         let is_changed = set.resource_version().as_deref() != Some(&rest.resource_version);
         let pause = (first << rest.attempts.min(10)).min(if is_changed { first } else { longest });

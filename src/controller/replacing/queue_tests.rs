@@ -124,6 +124,7 @@ async fn refused_replacement_rests_until_a_change_or_retry() {
     for (what, seen, now, retries, expected) in [
         ("refused a moment ago", "7", 1000, false, Due::In(300)),
         ("long ago", "7", 1300, false, Due::Now),
+        ("the clock was set back", "7", 999, false, Due::Now),
         ("the set has changed", "8", 1000, false, Due::In(5)),
         ("a user asks for it", "7", 1000, true, Due::Now),
     ] {

@@ -126,6 +126,7 @@ impl Turns {
 
     /// Gives free places to those whose turn it is, and returns them.
     pub(super) fn admit(&mut self, now: Millis) -> Vec<SetName> {
+        self.forget_times_to_come(now);
         let mut admitted = Vec::new();
         while let Some(set) = self.next(now) {
             let is_probe = self.suspect(now).is_some();
@@ -140,6 +141,14 @@ impl Turns {
             admitted.push(set);
         }
         admitted
+    }
+
+    /// If the clock was set back, it is unknown how long ago something was: from now on the time counts again.
+    fn forget_times_to_come(&mut self, now: Millis) {
+        let turns = self.replacements.values_mut();
+        let times = turns.flat_map(|turn| [&mut turn.since, &mut turn.collecting]);
+        let times = times.chain([&mut self.collected, &mut self.probed]);
+        times.flatten().for_each(|time| *time = (*time).min(now));
     }
 
     pub(super) fn has_place(&self, set: &SetName) -> bool {

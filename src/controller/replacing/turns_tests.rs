@@ -11,10 +11,11 @@ use crate::controller::replacing::cluster::SetName;
 /// | `collect a/1`, `collected a/1` | it waits for the garbage collector, which then is done |
 /// | `end a/1` | it ends |
 /// | `+10s` | time passes |
+/// | `-1000s` | the clock is set back |
 type Row = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
-const TABLE: [Row; 26] = [
+const TABLE: [Row; 28] = [
     ("nothing else", "new a/1", "a/1"),
     ("it has one already", "new a/1 new a/1", "a/1"),
     ("a quarter for a namespace", "new a/1 new a/2 new a/3 new a/4 new a/5 new b/1", "a/1 a/2 a/3 a/4 b/1"),
@@ -40,6 +41,8 @@ const TABLE: [Row; 26] = [
     ("it ends by itself", "begun a/1 collect a/1 +10s new b/1 new a/2 collected a/1 end a/1", "a/1 b/1 a/2"),
     ("it ends with the replacement", "begun a/1 collect a/1 +10s new b/1 new b/2 end a/1", "a/1 b/1 b/2"),
     ("one tries after a while, and no second one", "begun a/1 collect a/1 +120s new b/1 new c/1 new a/2", "a/1 b/1"),
+    ("it is suspected although the clock was set back", "begun a/1 collect a/1 +9s -900s begun a/1 +10s new b/1", "a/1"),
+    ("one tries after a while although the clock was set back", "begun a/1 collect a/1 +120s new b/1 end b/1 -900s begun a/1 +120s new c/1", "a/1 b/1 c/1"),
     ("if that one waits too, the next one tries after a while", "begun a/1 collect a/1 +120s new b/1 new c/1 begun b/1 collect b/1 +119s new d/1 +1s new b/2", "a/1 b/1 c/1"),
 ];
 
@@ -54,6 +57,10 @@ fn run(script: &str) -> (Turns, Millis, String) {
         }
         if let Some(seconds) = word.strip_prefix('+') {
             now += seconds.trim_end_matches('s').parse::<Millis>().unwrap() * 1000;
+            continue;
+        }
+        if let Some(seconds) = word.strip_prefix('-') {
+            now -= seconds.trim_end_matches('s').parse::<Millis>().unwrap() * 1000;
             continue;
         }
         let (namespace, name) = words.next().unwrap().split_once('/').unwrap();

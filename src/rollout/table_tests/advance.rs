@@ -71,6 +71,15 @@ type Row = (&'static str, &'static str, Minute, Option<u64>);
 const ROWS: &[Row] = &[
     ("nothing", "applied 2", |_, _| {}, Some(9)),
     (
+        "nothing, after a report with a time that has not come yet",
+        "applied 2",
+        |web, minute| {
+            let moved = web.previous.as_mut().filter(|_| minute == 0);
+            _ = moved.map(|previous| previous.moved = Some(web.now + 3600));
+        },
+        Some(10),
+    ),
+    (
         "a driver that fails and tries again: external-resizer 1.14",
         "modifying 2",
         fails_now_and_then,
