@@ -116,11 +116,14 @@ impl Cluster {
         reviewed.and_then(|review| ApiOutcome::Done(review.status.is_some_and(|status| status.allowed)))
     }
 
-    /// What `keep` returns of the Secrets of journals; none if we may not list them.
+    /// What `keep` returns of the Secrets of journals.
     async fn journals<T>(&self, keep: impl FnMut(Secret) -> Option<T>) -> ApiOutcome<Vec<T>> {
         match self.may_list().await {
             ApiOutcome::Done(true) => {}
-            other => return other.and_then(|_| ApiOutcome::Done(Vec::new())),
+            other => {
+                return other
+                    .and_then(|_| ApiOutcome::denied("Forbidden", "the right to list them is missing".to_owned()));
+            }
         }
         let (secrets, labeled) = (self.secrets(), ListParams::default().labels(JOURNAL_LABEL));
         let listed = lists::objects(&self.client, secrets.resource_url(), labeled)

@@ -18,6 +18,12 @@ use crate::controller::objects::set::SlimSet;
 use crate::controller::watch::streams;
 use crate::replace::{Ended, Happened, Machine, MachineKind, Stage, StartFrom};
 
+/// The pause before the journals are listed again, while the right to do that is missing.
+const RIGHTS_RECHECK: Duration = Duration::from_secs(300);
+
+/// The pause after a list of the journals that failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
+
 impl Replacements {
     /// Notes that the set is reconciled, until the return value is dropped. None if it is being replaced, so that
     /// nothing else must write to it or to its ClaimRollout; a replacement that another controller began goes on.
@@ -43,28 +49,34 @@ impl Replacements {
 
     /// Goes on with the replacements whose journals exist. Their sets may be absent.
     pub(crate) async fn resume(self: Arc<Self>, namespace: Option<String>) {
-        loop {
-            match self.cluster.journaled().await {
-                ApiOutcome::Done(sets) => {
-                    let ours = |set: &SetName| namespace.as_ref().is_none_or(|namespace| *namespace == set.namespace);
-                    for (set, stage) in sets.into_iter().filter(|(set, _)| ours(set)) {
-                        let from = if stage == Stage::Releasing {
-                            StartFrom::Absent
-                        } else {
-                            StartFrom::Begun
-                        };
-                        self.start(set, from);
-                    }
-                    return;
+        while let Some(pause) = self.resume_once(namespace.as_deref()).await {
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// The same, if the journals can be listed. Otherwise returns after which pause to try again: the rights may come later,
+    /// and an absent set makes nobody ask for them.
+    async fn resume_once(self: &Arc<Self>, namespace: Option<&str>) -> Option<Duration> {
+        match self.cluster.journaled().await {
+            ApiOutcome::Done(sets) => {
+                let ours = |set: &SetName| namespace.is_none_or(|namespace| *namespace == set.namespace);
+                for (set, stage) in sets.into_iter().filter(|(set, _)| ours(set)) {
+                    let from = if stage == Stage::Releasing {
+                        StartFrom::Absent
+                    } else {
+                        StartFrom::Begun
+                    };
+                    self.start(set, from);
                 }
-                ApiOutcome::Denied { message: why, .. } => {
-                    tracing::debug!(why, "journals of replacements cannot be read; none is expected");
-                    return;
-                }
-                other => {
-                    tracing::warn!(outcome = ?other, "failed to list the journals of replacements");
-                    tokio::time::sleep(Duration::from_secs(5)).await;
-                }
+                None
+            }
+            ApiOutcome::Denied { message: why, .. } => {
+                tracing::debug!(why, "journals of replacements cannot be read; none is expected");
+                Some(RIGHTS_RECHECK)
+            }
+            other => {
+                tracing::warn!(outcome = ?other, "failed to list the journals of replacements");
+                Some(AFTER_FAILURE)
             }
         }
     }

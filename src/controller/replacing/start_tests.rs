@@ -1,11 +1,12 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::channel::mpsc;
 use kube::Client;
 use kube::runtime::reflector::store;
 use serde_json::{Value, json};
 
-use super::{Ended, LastReport, SetName, lock};
+use super::{Ended, LastReport, RIGHTS_RECHECK, SetName, lock};
 use crate::api::ReplacementReason;
 use crate::controller::clock::clock;
 use crate::controller::fixtures;
@@ -46,6 +47,37 @@ async fn replacements_are_resumed_in_the_managed_namespace() {
         let mut namespaces: Vec<&str> = states.keys().map(|set| &*set.namespace).collect();
         namespaces.sort_unstable();
         assert_eq!(namespaces.join(" "), expected, "{managed:?}");
+    }
+}
+
+/// The rights may come later than the controller, and no reconcile sees a set that is absent.
+#[tokio::test]
+async fn replacements_are_resumed_when_the_rights_are_there() {
+    let (is_allowed, is_bound) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (allowed, bound) = (Arc::clone(&is_allowed), Arc::clone(&is_bound));
+    let client = fixtures::serving(move |request| match request.path.rsplit('/').next() {
+        Some("selfsubjectaccessreviews") => {
+            let allowed = allowed.load(Ordering::Acquire);
+            Some((200, json!({"spec": {}, "status": {"allowed": allowed}})))
+        }
+        Some("secrets") if bound.load(Ordering::Acquire) => {
+            Some((200, json!({"metadata": {}, "items": [journal("shop")]})))
+        }
+        Some("secrets") => Some((
+            403,
+            json!({"status": "Failure", "code": 403, "reason": "Forbidden", "message": "no"}),
+        )),
+        _ => None,
+    });
+    let replacements = fixtures::context(&client, (store().0, store().0)).replacements;
+    for (what, changes, again, expected) in [
+        ("the review denies it", None, Some(RIGHTS_RECHECK), 0),
+        ("the list is denied", Some(&is_allowed), Some(RIGHTS_RECHECK), 0),
+        ("the rights are there", Some(&is_bound), None, 1),
+    ] {
+        _ = changes.map(|changes| changes.store(true, Ordering::Release));
+        assert_eq!(replacements.resume_once(None).await, again, "{what}");
+        assert_eq!(lock(&replacements.states).len(), expected, "{what}");
     }
 }
 
