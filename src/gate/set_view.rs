@@ -2,6 +2,8 @@
 
 use super::idle::MOST_CLAIMS;
 use crate::api::Seconds;
+#[cfg(any(test, not(target_family = "wasm")))]
+use crate::api::SetVersion;
 use crate::claims::Owner;
 use crate::json::Map;
 use crate::templates::names::ordinal_of;
@@ -217,6 +219,16 @@ impl SetView {
     pub fn selector(&self) -> Vec<(&str, &str)> {
         let labels = self.match_labels.iter();
         labels.map(|(key, value)| (&**key, &**value)).collect()
+    }
+
+    /// The version of the set that was read.
+    #[cfg(any(test, not(target_family = "wasm")))]
+    #[must_use]
+    pub fn version(&self) -> SetVersion {
+        SetVersion {
+            uid: self.uid.clone(),
+            resource_version: self.resource_version.clone(),
+        }
     }
 
     /// True iff the owner is this set: by uid, because a set that was created again has the same name.

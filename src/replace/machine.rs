@@ -21,9 +21,9 @@ use super::notice::{Ended, Happened, Notice};
 use super::objects::{Allows, SetObjects};
 use super::record::RunRecord;
 use super::step::{Fault, MARK, Part, Step, Waits};
-use super::task::{MachineKind, PauseCause, ReplaceTask, Reply, StartFrom, WriteAnswer};
+use super::task::{MachineKind, PauseCause, ReplaceTask, Reply, StartFrom};
 use super::world::{LastVersion, ReportOwner, World};
-use crate::api::{ReplacementReason, Settings};
+use crate::api::{ApiOutcome, ReplacementReason, Settings};
 
 /// The pauses after a failed step: the first while the set does not exist, and otherwise; the longest.
 const PAUSES: [(Millis, Millis); 2] = [(50, 1_000), (1_000, 60_000)];
@@ -238,12 +238,12 @@ impl<'a> Machine<'a> {
     }
 
     /// Hands over what came of this write.
-    pub fn answered(&mut self, step: &Step, written: WriteAnswer, now: Millis) {
+    pub fn answered(&mut self, step: &Step, written: ApiOutcome<Reply>, now: Millis) {
         let objects = (self.objects.set.as_ref(), self.objects.journal.as_ref());
         let versions = self.objects.versions();
-        let consequence = (self.memory).answered(objects, versions, (step, step.name()), written.answer(step));
+        let consequence = (self.memory).answered(objects, versions, (step, step.name()), &written);
         match (consequence, written) {
-            (Consequence::Done, WriteAnswer::Done(reply)) => {
+            (Consequence::Done, ApiOutcome::Done(reply)) => {
                 (self.failures, self.conflicts) = (0, 0);
                 self.done(step, reply, now);
             }
@@ -251,7 +251,7 @@ impl<'a> Machine<'a> {
             (Consequence::ReadAgain, written) => {
                 self.conflicts += 1;
                 // Others may write to the set all the time: the next try comes as soon as possible.
-                let is_there = matches!(written, WriteAnswer::Conflict(_) | WriteAnswer::Invalid(_));
+                let is_there = !matches!(written, ApiOutcome::NotFound(_));
                 let only_set = is_there && step.is_of_version();
                 self.state = if self.conflicts > CONFLICTS {
                     MachineState::Pause {
@@ -267,7 +267,7 @@ impl<'a> Machine<'a> {
                 self.notify(Happened::Stalled(fault));
                 self.failed(String::new());
             }
-            (Consequence::TryAgain, written) => self.failed(written.into_message()),
+            (Consequence::TryAgain, written) => self.failed(written.why()),
         }
     }
 

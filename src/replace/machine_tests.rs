@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::{CONFLICTS, Machine};
-use crate::api::{ReplacementReason as Reason, Settings};
+use crate::api::{ApiOutcome, ReplacementReason as Reason, Settings};
 use crate::replace::{
     Ended, FINALIZER, Fault, Happened, Journal, LiveSet, MachineKind, Part, PauseCause, ReplaceTask, Reply, SetObjects,
-    SetVersion, StartFrom, Step, WriteAnswer,
+    SetVersion, StartFrom, Step,
 };
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
@@ -121,16 +121,16 @@ fn conflicts_read_only_the_set_and_pause_after_many() {
     let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
     machine.observed(present());
     for version in 0..CONFLICTS {
-        machine.answered(&mark(version), WriteAnswer::Conflict("changed".to_owned()), 0);
+        machine.answered(&mark(version), ApiOutcome::Conflict("changed".to_owned()), 0);
         assert_eq!(task(&mut machine, 0), "observe set", "{version}");
         machine.observed_set(Some(set(version + 1)));
     }
-    machine.answered(&mark(CONFLICTS), WriteAnswer::Conflict("changed".to_owned()), 0);
+    machine.answered(&mark(CONFLICTS), ApiOutcome::Conflict("changed".to_owned()), 0);
     assert_eq!(task(&mut machine, 0), "pause 100 Conflicts");
     assert_eq!(task(&mut machine, 0), "observe set");
     machine.observed_set(Some(set(99)));
-    machine.answered(&mark(99), WriteAnswer::Done(Reply::Set(set(100))), 0);
-    machine.answered(&mark(100), WriteAnswer::Conflict("changed".to_owned()), 0);
+    machine.answered(&mark(99), ApiOutcome::Done(Reply::Set(set(100))), 0);
+    machine.answered(&mark(100), ApiOutcome::Conflict("changed".to_owned()), 0);
     assert_eq!(task(&mut machine, 0), "observe set", "they are counted anew");
     assert_eq!(reasons(&mut machine), []);
 }
@@ -155,7 +155,7 @@ fn unmark_that_is_invalid_is_denied_in_the_same_version() {
         objects.set = Some(set(0));
         machine.observed(objects);
         let answered = |machine: &mut Machine<'_>| {
-            machine.answered(&step, WriteAnswer::Invalid("Invalid: no".to_owned()), 0);
+            machine.answered(&step, ApiOutcome::denied("Invalid", "no".to_owned()), 0);
             task(machine, 0)
         };
         if answered(&mut machine) == "observe set" {
@@ -174,12 +174,12 @@ fn write_that_may_concern_other_objects_makes_all_be_read() {
         (
             "a CREATE",
             Step::Create(Value::Null),
-            WriteAnswer::Conflict("exists".to_owned()),
+            ApiOutcome::Conflict("exists".to_owned()),
         ),
         (
             "a set that is not found",
             mark(0),
-            WriteAnswer::NotFound("no set".to_owned()),
+            ApiOutcome::NotFound("no set".to_owned()),
         ),
     ] {
         let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
@@ -214,7 +214,7 @@ fn set_that_was_replaced_or_deleted_makes_all_be_read() {
     ] {
         let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
         machine.observed(present());
-        machine.answered(&mark(0), WriteAnswer::Conflict("changed".to_owned()), 0);
+        machine.answered(&mark(0), ApiOutcome::Conflict("changed".to_owned()), 0);
         assert_eq!(task(&mut machine, 0), "observe set", "{what}");
         machine.observed_set(found);
         let next = task(&mut machine, 0);
@@ -325,9 +325,9 @@ fn set_that_is_created_reports_for_how_long_it_was_absent() {
     let settings = Settings::default();
     let mut machine = machine(&settings, MachineKind::Controller, StartFrom::Begun);
     machine.observed(absent());
-    machine.answered(&Step::LetGo(Value::Null), WriteAnswer::Done(Reply::Nothing), 1_000);
+    machine.answered(&Step::LetGo(Value::Null), ApiOutcome::Done(Reply::Nothing), 1_000);
     assert!(machine.is_absent());
-    machine.answered(&Step::Create(Value::Null), WriteAnswer::Done(Reply::Set(set(1))), 1_009);
+    machine.answered(&Step::Create(Value::Null), ApiOutcome::Done(Reply::Set(set(1))), 1_009);
     assert!(!machine.is_absent());
     let absent = machine.notices().into_iter().find_map(|notice| match notice.what {
         Happened::Absent(time) => Some(time.as_millis()),
@@ -375,7 +375,7 @@ fn set_is_reported_as_replaced_if_another_exists() {
             };
             assert_eq!(step.name(), name, "{row}");
             machine.executes(&step);
-            machine.answered(&step, WriteAnswer::Done(reply), 0);
+            machine.answered(&step, ApiOutcome::Done(reply), 0);
         }
         assert_eq!(task(&mut machine, 0), expected, "{row}");
     }

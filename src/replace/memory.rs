@@ -2,12 +2,16 @@
 
 use super::check::basis;
 use super::step::{Fault, Step, Waits};
+use super::task::Reply;
 use super::world::{CountQuota, Dependents, DryRuns, LastVersion, World};
 use super::{Journal, LiveSet, Millis};
-use crate::api::ReplacementReason as Reason;
+use crate::api::{ApiOutcome, ReplacementReason as Reason};
 
 /// For how long the results of the checks before the first write are used.
 pub(super) const FRESH: Millis = 5_000;
+
+/// The reason of the API server for 422: a test of the patch does not hold, or the object is denied as invalid.
+const INVALID: &str = "Invalid";
 
 /// What is kept between two decisions. After a crash the decision does without it.
 #[derive(Clone, Debug, Default)]
@@ -42,20 +46,6 @@ struct CheckResults {
 
 /// The versions of the objects that a write was decided for.
 pub type Versions = [Option<String>; 3];
-
-/// The answer to a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer<'a> {
-    /// It is done.
-    Done,
-    /// 404, 409 or 410, or a test of the patch does not hold: the object has changed, or somebody else denies the write with
-    /// this code.
-    Overtaken(&'a str),
-    /// The API server, or a webhook, denies it.
-    Denied(&'a str),
-    /// Nobody knows.
-    Unsure,
-}
 
 /// What follows from an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,35 +156,34 @@ impl Memory {
         (set, journal): (Option<&LiveSet>, Option<&Journal>),
         versions: Versions,
         (step, name): (&Step, &str),
-        answer: Answer<'_>,
+        answer: &ApiOutcome<Reply>,
     ) -> Consequence {
-        let is_open = matches!(answer, Answer::Done | Answer::Overtaken(_));
-        if !is_open || !step.keeps_dependents() {
+        let is_overtaken = is_overtaken(step, answer);
+        if !step.keeps_dependents() || !is_overtaken && !matches!(answer, ApiOutcome::Done(_)) {
             self.dependents = None;
         }
         let overtaken = self.overtaken.take();
-        match answer {
-            Answer::Done => {
+        let message = match answer {
+            ApiOutcome::Done(_) => {
                 match step {
                     Step::RestoreStrategy { set, .. } => self.verified = Some(set.uid.clone()),
                     Step::RestoreManagers { set, .. } => self.managers_restored = Some(set.uid.clone()),
                     _ => {}
                 }
-                Consequence::Done
+                return Consequence::Done;
             }
-            Answer::Overtaken(message) => {
-                let met = (name.to_owned(), versions);
-                if overtaken.as_ref() == Some(&met) {
-                    // The next one pauses, too.
-                    self.overtaken = overtaken;
-                    return self.denied(set, journal, (step, name), message);
-                }
-                self.overtaken = Some(met);
-                Consequence::ReadAgain
-            }
-            Answer::Denied(message) => self.denied(set, journal, (step, name), message),
-            Answer::Unsure => Consequence::TryAgain,
+            ApiOutcome::Unsure { .. } => return Consequence::TryAgain,
+            ApiOutcome::Conflict(message) | ApiOutcome::NotFound(message) => message.clone(),
+            ApiOutcome::Denied { cause, message, .. } => format!("{cause}: {message}"),
+        };
+        let met = is_overtaken.then(|| (name.to_owned(), versions));
+        if met.is_some() && overtaken != met {
+            self.overtaken = met;
+            return Consequence::ReadAgain;
         }
+        // The next one pauses, too.
+        self.overtaken = met;
+        self.denied(set, journal, (step, name), &message)
     }
 
     /// A denied step is tried again, unless the set can still be left as it is.
@@ -213,6 +202,17 @@ impl Memory {
         }
         self.denied = Some(fault);
         Consequence::TakenBack
+    }
+}
+
+/// True iff the object has changed, or somebody denies the write with the same code: 404, 409, 410, or a test of the patch
+/// that does not hold.
+fn is_overtaken(step: &Step, answer: &ApiOutcome<Reply>) -> bool {
+    match answer {
+        ApiOutcome::Conflict(_) | ApiOutcome::NotFound(_) => true,
+        // Whether the set has changed, or the write itself is denied, only the versions show.
+        ApiOutcome::Denied { cause, .. } => cause == INVALID && matches!(step, Step::Unmark { .. }),
+        ApiOutcome::Done(_) | ApiOutcome::Unsure { .. } => false,
     }
 }
 

@@ -1,8 +1,8 @@
-use super::memory::{Answer, Consequence, Memory};
+use super::memory::{Consequence, Memory};
 use super::step::{End, Fault, SetVersion, Step, Waits};
 use super::world::{Dependents, LastVersion, World};
-use super::{Journal, LiveSet, MachineKind, Millis, SetObjects};
-use crate::api::{ReplacementReason as Reason, Settings};
+use super::{Journal, LiveSet, MachineKind, Millis, Reply, SetObjects};
+use crate::api::{ApiOutcome, ReplacementReason as Reason, Settings};
 use crate::rollout::fixtures::{staged_change, template};
 use crate::templates::keys;
 use serde_json::json;
@@ -144,7 +144,12 @@ fn dependents_are_read_again_after_each_step_but_some() {
         assert_eq!(found, is_kept, "{step:?}");
         // Nobody knows what happened since.
         memory.keep(&seen, &step);
-        memory.answered((None, None), [None, None, None], (&step, "step"), Answer::Unsure);
+        memory.answered(
+            (None, None),
+            [None, None, None],
+            (&step, "step"),
+            &ApiOutcome::unsure("no answer"),
+        );
         assert!(shown(&mut memory, &settings, 1_001).dependents.is_none(), "{step:?}");
         memory.keep(&seen, &Step::LetGo(json!({})));
         memory.forget_dependents();
@@ -232,9 +237,10 @@ fn code_of_a_change_is_believed_once() {
     let of = (Some(&marked), None);
     let (mark, delete) = (Step::Mark(version()), Step::DeleteJournal);
     let mut memory = Memory::default();
-    let mut meet =
-        |step: &Step, name: &str, version: &str, answer| memory.answered(of, versions(version), (step, name), answer);
-    let code = Answer::Overtaken("404 admission webhook \"x\" denied the request");
+    let mut meet = |step: &Step, name: &str, version: &str, answer: &_| {
+        memory.answered(of, versions(version), (step, name), answer)
+    };
+    let code = &ApiOutcome::NotFound("404 admission webhook \"x\" denied the request".to_owned());
     assert_eq!(meet(&mark, "Mark", "7", code), Consequence::ReadAgain);
     assert_eq!(meet(&mark, "Mark", "8", code), Consequence::ReadAgain);
     assert_eq!(meet(&delete, "DeleteJournal", "8", code), Consequence::ReadAgain);
@@ -249,7 +255,10 @@ fn code_of_a_change_is_believed_once() {
     assert!(fault.message.contains("admission webhook"), "{}", fault.message);
     // Every later one too.
     assert_eq!(meet(&delete, "DeleteJournal", "8", code), stalled);
-    assert_eq!(meet(&delete, "DeleteJournal", "8", Answer::Done), Consequence::Done);
+    assert_eq!(
+        meet(&delete, "DeleteJournal", "8", &ApiOutcome::Done(Reply::Nothing)),
+        Consequence::Done
+    );
     assert_eq!(meet(&delete, "DeleteJournal", "8", code), Consequence::ReadAgain);
 }
 
@@ -279,7 +288,7 @@ fn denial_is_taken_back_or_reported() {
             (set, journal),
             versions("7"),
             (step, "step"),
-            Answer::Denied("Forbidden: no"),
+            &ApiOutcome::denied("Forbidden", "no".to_owned()),
         );
         assert_eq!(
             matches!(consequence, Consequence::Stalled(_)),
@@ -301,9 +310,9 @@ fn denial_is_taken_back_or_reported() {
 fn restored_parts_are_known_after_the_answer() {
     let settings = Settings::default();
     for (answer, expected) in [
-        (Answer::Done, Some("set-uid")),
-        (Answer::Unsure, None),
-        (Answer::Overtaken("409"), None),
+        (ApiOutcome::Done(Reply::Nothing), Some("set-uid")),
+        (ApiOutcome::unsure("no answer"), None),
+        (ApiOutcome::Conflict("409".to_owned()), None),
     ] {
         let mut memory = Memory::default();
         let strategy = Step::RestoreStrategy {
@@ -315,7 +324,7 @@ fn restored_parts_are_known_after_the_answer() {
             managed_fields: json!([]),
         };
         for step in [&strategy, &managers] {
-            memory.answered((None, None), versions("7"), (step, "step"), answer);
+            memory.answered((None, None), versions("7"), (step, "step"), &answer);
         }
         let found = shown(&mut memory, &settings, 0);
         assert_eq!(found.verified.as_deref(), expected, "{answer:?}");

@@ -44,12 +44,12 @@ pub use check::basis;
 pub use journal::{Journal, Millis, Stage};
 pub use live::{FINALIZER, HOLD, LiveSet};
 pub use machine::Machine;
-pub use memory::{Answer, Consequence, Memory};
+pub use memory::{Consequence, Memory};
 pub use next::next;
 pub use notice::{Ended, Happened, Notice};
 pub use objects::SetObjects;
 pub use step::{End, Fault, Part, SetVersion, Step, Waits};
-pub use task::{MachineKind, PauseCause, ReplaceTask, Reply, StartFrom, WriteAnswer};
+pub use task::{MachineKind, PauseCause, ReplaceTask, Reply, StartFrom};
 pub use world::{DryRuns, LastVersion, World};
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::journal::{Journal, Millis};
 use super::live::LiveSet;
 use crate::api::ReplacementReason;
+pub use crate::api::SetVersion;
 
 /// The parts of the world that are read only if they are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,15 +113,6 @@ pub enum Step {
     },
     /// Nothing is left to do.
     End(End),
-}
-
-/// A version of a StatefulSet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SetVersion {
-    /// `metadata.uid`
-    pub uid: String,
-    /// `metadata.resourceVersion`
-    pub resource_version: String,
 }
 
 /// What a replacement waits for.

@@ -1,8 +1,7 @@
-//! What a replacement asks its caller to do, and what can come of a write.
+//! What a replacement asks its caller to do, and the reply to a write.
 
 use super::journal::Millis;
 use super::live::LiveSet;
-use super::memory::Answer;
 use super::notice::Ended;
 use super::step::{Part, Step};
 use super::world::{ReportOwner, World};
@@ -69,23 +68,6 @@ pub enum PauseCause {
     Others,
 }
 
-/// What came of a write.
-#[derive(Clone, Debug, PartialEq)]
-pub enum WriteAnswer {
-    /// It is done.
-    Done(Reply),
-    /// 409 or 410, with the message.
-    Conflict(String),
-    /// 404, with the message.
-    NotFound(String),
-    /// The API server, or a webhook, denies it, with this message.
-    Denied(String),
-    /// 422, with the message: a test of the patch does not hold, or the object is denied as invalid.
-    Invalid(String),
-    /// Nobody knows, for this reason.
-    Unsure(String),
-}
-
 /// The reply to a write, as far as the next decision needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
@@ -97,29 +79,4 @@ pub enum Reply {
     Set(LiveSet),
     /// The owner of the ClaimRollout.
     Report(ReportOwner),
-}
-
-impl WriteAnswer {
-    /// The answer to this step.
-    pub(super) fn answer(&self, step: &Step) -> Answer<'_> {
-        match self {
-            Self::Done(_) => Answer::Done,
-            Self::Conflict(message) | Self::NotFound(message) => Answer::Overtaken(message),
-            // Whether the set has changed, or the write itself is denied, only the versions show.
-            Self::Invalid(message) if matches!(step, Step::Unmark { .. }) => Answer::Overtaken(message),
-            Self::Denied(message) | Self::Invalid(message) => Answer::Denied(message),
-            Self::Unsure(_) => Answer::Unsure,
-        }
-    }
-
-    pub(super) fn into_message(self) -> String {
-        match self {
-            Self::Done(_) => String::new(),
-            Self::Conflict(message)
-            | Self::NotFound(message)
-            | Self::Denied(message)
-            | Self::Invalid(message)
-            | Self::Unsure(message) => message,
-        }
-    }
 }

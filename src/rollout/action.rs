@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::Seconds;
+use crate::api::{Seconds, SetVersion};
 use crate::gate::SetView;
 use crate::templates::words::words;
 use crate::templates::{ClaimName, Phase, Quantity, Ready, RevisionLabel, StagedChange};
@@ -18,8 +18,8 @@ pub enum Action {
     SetStagedAt(SetStagedAt),
     /// Write which replica has become ready, so that the StatefulSet controller retries the deletion of its Pod.
     SetReady(SetReady),
-    /// Write that this staging is not rolled out.
-    HoldStaged(HoldStaged),
+    /// Write the annotation `claim-rollout.io/ready` beside a staging that is not rolled out, to this set.
+    HoldStaged(SetVersion),
     /// Evict a Pod.
     Evict(Evict),
     /// Create a VolumeSnapshot of a claim.
@@ -60,10 +60,8 @@ pub struct ApplyClaim {
 /// A write of the annotation `claim-rollout.io/staged` and of those that belong to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SetStaged {
-    /// The uid of the set.
-    pub set_uid: String,
-    /// The resourceVersion of the set.
-    pub resource_version: String,
+    /// The set.
+    pub set: SetVersion,
     /// The whole staged change; `None` removes it.
     pub change: Option<StagedChange>,
 }
@@ -71,10 +69,8 @@ pub struct SetStaged {
 /// A write of the annotation `claim-rollout.io/staged-at`, which does not exist yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetStagedAt {
-    /// The uid of the set.
-    pub set_uid: String,
-    /// The resourceVersion of the set.
-    pub resource_version: String,
+    /// The set.
+    pub set: SetVersion,
     /// The present time. If the clock of the API server shows an earlier one, that one is written.
     pub at: Seconds,
 }
@@ -82,21 +78,10 @@ pub struct SetStagedAt {
 /// A write of the annotation `claim-rollout.io/ready`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetReady {
-    /// The uid of the set.
-    pub set_uid: String,
-    /// The resourceVersion of the set.
-    pub resource_version: String,
+    /// The set.
+    pub set: SetVersion,
     /// The replica; `None` removes the annotation.
     pub ready: Option<Ready>,
-}
-
-/// A write of the annotation `claim-rollout.io/ready` beside a staging that is not rolled out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HoldStaged {
-    /// The uid of the set.
-    pub set_uid: String,
-    /// The resourceVersion of the set.
-    pub resource_version: String,
 }
 
 /// An eviction of a Pod.
@@ -172,8 +157,7 @@ impl SetStaged {
             ..seen.clone()
         };
         Self {
-            set_uid: set.uid.clone(),
-            resource_version: set.resource_version.clone(),
+            set: set.version(),
             change: Some(change),
         }
     }
@@ -182,8 +166,7 @@ impl SetStaged {
     #[must_use]
     pub fn none(set: &SetView) -> Self {
         Self {
-            set_uid: set.uid.clone(),
-            resource_version: set.resource_version.clone(),
+            set: set.version(),
             change: None,
         }
     }

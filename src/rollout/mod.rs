@@ -65,7 +65,7 @@ pub mod stale_marks;
 pub mod volume_snapshot;
 
 pub use action::{
-    Action, ApplyClaim, ClaimOf, EventNotice, Evict, EvictReason, HoldStaged, Reason, SetReady, SetStaged, SetStagedAt,
+    Action, ApplyClaim, ClaimOf, EventNotice, Evict, EvictReason, Reason, SetReady, SetStaged, SetStagedAt,
     TakeSnapshot,
 };
 pub use budget::Budgets;

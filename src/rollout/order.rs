@@ -201,8 +201,7 @@ pub fn ready(snapshot: &Snapshot, target: &Target<'_>, replicas: &[Replica<'_>])
         _ => return None,
     };
     Some(SetReady {
-        set_uid: set.uid.clone(),
-        resource_version: set.resource_version.clone(),
+        set: set.version(),
         ready,
     })
 }

@@ -1,6 +1,6 @@
 //! The second decision: the actions of the rollout, and its end.
 
-use super::action::{Action, HoldStaged};
+use super::action::Action;
 use super::advance::Advance;
 use super::bounds::Bounds;
 use super::conditions::RolloutState;
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::api::{ReadyReason, Seconds};
 use crate::gate::idle::POLICY_RECHECK;
-use crate::gate::{ClaimState, Idle, SetView, Target};
+use crate::gate::{ClaimState, Idle, Target};
 use crate::templates::{Phase, Revision};
 
 /// The actions to take, and the progress to report.
@@ -215,7 +215,9 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
     let requeue_after = requeue_after.or(unmark.is_some().then_some(retry));
     let requeue_after = requeue_after.or(is_to_be_held.then_some(POLICY_RECHECK));
     let unmark = unmark.filter(|_| denied.is_none());
-    let hold = (is_to_be_held && !writes_are_refused(snapshot)).then(|| hold(&snapshot.set));
+    // The write that makes the hold last, and by which the policy knows it.
+    let holds = is_to_be_held && !writes_are_refused(snapshot);
+    let hold = holds.then(|| Action::HoldStaged(snapshot.set.version()));
     // The storage goes on with what was withdrawn.
     let places = match idle {
         Idle::Withdrawn => spending::left(snapshot),
@@ -235,14 +237,6 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
         halted: snapshot.halted.is_some(),
         lacks: false,
     }
-}
-
-/// The write that makes the hold last, and by which the policy knows it.
-fn hold(set: &SetView) -> Action {
-    Action::HoldStaged(HoldStaged {
-        set_uid: set.uid.clone(),
-        resource_version: set.resource_version.clone(),
-    })
 }
 
 /// True iff the last write to the set was denied, and it is not yet time to retry it.

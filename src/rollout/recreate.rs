@@ -144,8 +144,7 @@ impl NextStep<'_> {
         let due = denied.filter(|retry_at| *retry_at > snapshot.now);
         let action = due.is_none().then(|| {
             Action::SetStagedAt(SetStagedAt {
-                set_uid: set.uid.clone(),
-                resource_version: set.resource_version.clone(),
+                set: set.version(),
                 at: snapshot.now,
             })
         });

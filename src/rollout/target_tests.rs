@@ -2,7 +2,7 @@
 
 use crate::api::settings::Mode;
 use crate::gate::Idle;
-use crate::rollout::action::{Action, ApplyClaim, HoldStaged, Reason};
+use crate::rollout::action::{Action, ApplyClaim, Reason};
 use crate::rollout::fixtures::{apply, gi, owner, refused, template, web as fixture, writes};
 use crate::rollout::plan::plan;
 use crate::rollout::snapshot::Snapshot;
@@ -187,12 +187,7 @@ fn halted_rollout_stalls_and_requeues() {
 /// The change is older than the policy: nothing is written but that it is held, and PVCs that are done stay so.
 #[test]
 fn change_from_before_the_policy_is_held() {
-    let hold = |web: &Snapshot| {
-        Action::HoldStaged(HoldStaged {
-            set_uid: web.set.uid.clone(),
-            resource_version: web.set.resource_version.clone(),
-        })
-    };
+    let hold = |web: &Snapshot| Action::HoldStaged(web.set.version());
     let mut web = fixture();
     web.halted = Some(Idle::StagedBeforePolicy);
     let first = plan(&web);

@@ -219,8 +219,8 @@ fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
             taken_back: apply.taken_back.is_some(),
         }),
         Action::SetStaged(set) => Write::StagedChange {
-            uid: parse(&set.set_uid),
-            version: parse(&set.resource_version),
+            uid: parse(&set.set.uid),
+            version: parse(&set.set.resource_version),
             change: match &set.change {
                 Some(change) => Some(StagedAnnotation {
                     target: texts.names.at(&change.label())?,
@@ -234,8 +234,8 @@ fn write(texts: &mut Texts, action: &Action) -> Option<Write> {
             },
         },
         Action::SetReady(set) => Write::Ready {
-            uid: parse(&set.set_uid),
-            version: parse(&set.resource_version),
+            uid: parse(&set.set.uid),
+            version: parse(&set.set.resource_version),
             ready: match &set.ready {
                 Some(ready) => Some((
                     texts.names.target(ready.revision.as_str())?,

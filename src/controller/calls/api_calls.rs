@@ -3,6 +3,7 @@
 use kube::api::{DeleteParams, PatchParams, PostParams, Preconditions};
 use kube::core::Status;
 
+use crate::api::ApiOutcome;
 use crate::claims;
 use crate::controller::read::{item, patience};
 
@@ -11,88 +12,6 @@ pub const FIELD_MANAGER: &str = claims::Manager::OURS;
 
 /// The maximum length of a message of the API server that is kept, in characters.
 const MAX_MESSAGE: usize = 512;
-
-/// The outcome of a call.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum ApiOutcome<T> {
-    /// The call succeeded, with this reply.
-    Done(T),
-    /// The object has changed since it was read. The code and the message.
-    Conflict(String),
-    /// The object does not exist, or another one has its name. The code and the message.
-    NotFound(String),
-    /// The API server denied the call.
-    Denied {
-        /// The reason in the status.
-        cause: String,
-        /// The message in the status.
-        message: String,
-        /// The resourceVersion, if the API server stored something else.
-        stored: Option<String>,
-    },
-    /// It is unknown whether the call succeeded.
-    Unsure {
-        /// The cause, for the log.
-        why: String,
-        /// The seconds that the API server asked to wait.
-        retry_after: Option<u32>,
-    },
-}
-
-impl<T> ApiOutcome<T> {
-    /// The value of the metric label `outcome`.
-    #[must_use]
-    pub(crate) const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Done(_) => "done",
-            Self::Conflict(_) => "conflict",
-            Self::NotFound(_) => "not_found",
-            Self::Denied { .. } => "refused",
-            Self::Unsure { .. } => "unsure",
-        }
-    }
-
-    /// True iff the object has changed since it was read, or exists already.
-    pub(crate) const fn is_conflict(&self) -> bool {
-        matches!(self, Self::Conflict(_))
-    }
-
-    /// Why it did not succeed: a message, or the outcome in a word.
-    pub(crate) fn why(self) -> String {
-        match self {
-            Self::Denied { message: why, .. } | Self::Unsure { why, .. } => why,
-            other => other.as_str().to_owned(),
-        }
-    }
-
-    /// A call that is denied for this cause, with this message.
-    pub(crate) fn denied(cause: &str, message: String) -> Self {
-        Self::Denied {
-            cause: cause.to_owned(),
-            message,
-            stored: None,
-        }
-    }
-
-    /// It is unknown for this cause whether the call succeeded.
-    pub(crate) fn unsure(why: impl Into<String>) -> Self {
-        Self::Unsure {
-            why: why.into(),
-            retry_after: None,
-        }
-    }
-
-    /// Converts the reply, and keeps every other outcome.
-    pub(crate) fn and_then<U>(self, read: impl FnOnce(T) -> ApiOutcome<U>) -> ApiOutcome<U> {
-        match self {
-            Self::Done(reply) => read(reply),
-            Self::Conflict(message) => ApiOutcome::Conflict(message),
-            Self::NotFound(message) => ApiOutcome::NotFound(message),
-            Self::Denied { cause, message, stored } => ApiOutcome::Denied { cause, message, stored },
-            Self::Unsure { why, retry_after } => ApiOutcome::Unsure { why, retry_after },
-        }
-    }
-}
 
 /// Waits for a call with a timeout.
 pub(crate) async fn call<T>(call: impl Future<Output = kube::Result<T>>) -> ApiOutcome<T> {

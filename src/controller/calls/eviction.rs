@@ -7,7 +7,7 @@ use kube::api::{Api, PostParams};
 use kube::core::Status;
 
 use super::api_calls;
-use super::api_calls::ApiOutcome;
+use crate::api::ApiOutcome;
 use crate::controller::objects::pod::SlimPod;
 
 /// Asks the API server to evict the Pod of this name and uid.

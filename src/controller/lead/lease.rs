@@ -17,7 +17,8 @@ use kube::api::Api;
 use kube::{Client, ResourceExt};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
-use crate::controller::calls::api_calls::{ApiOutcome, call, post};
+use crate::api::ApiOutcome;
+use crate::controller::calls::api_calls::{call, post};
 use crate::controller::clock::{Clock, timestamp};
 use crate::controller::locking::lock;
 

@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Event;
 use kube::Client;
 use kube::api::{Api, ListParams};
 
-use crate::api::Seconds;
-use crate::controller::calls::api_calls::{ApiOutcome, call, shorten};
+use crate::api::{ApiOutcome, Seconds};
+use crate::controller::calls::api_calls::{call, shorten};
 use crate::controller::crd::ClaimRollout;
 use crate::rollout::ClaimProgress;
 

@@ -9,8 +9,8 @@ use kube::{Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
 use super::observer::view_of;
+use crate::api::ApiOutcome;
 use crate::controller::calls::api_calls;
-use crate::controller::calls::api_calls::ApiOutcome;
 use crate::controller::objects::claim::SlimClaim;
 use crate::controller::objects::pod::SlimPod;
 use crate::controller::objects::set::SlimSet;

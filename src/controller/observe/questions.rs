@@ -5,9 +5,8 @@ use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::Value;
 
 use super::live::read_live;
-use crate::api::time;
+use crate::api::{ApiOutcome, time};
 use crate::controller::calls::api_calls;
-use crate::controller::calls::api_calls::ApiOutcome;
 use crate::controller::calls::eviction::post_eviction;
 use crate::rollout::Snapshot;
 use crate::rollout::volume_snapshot::{EvictionAnswer, ReCreateQuestion, VolumeSnapshot, VolumeSnapshotAnswer};

@@ -5,8 +5,8 @@
 use kube::Client;
 use kube::api::{Api, ListParams};
 
-use crate::api::Seconds;
-use crate::controller::calls::api_calls::{ApiOutcome, outcome};
+use crate::api::{ApiOutcome, Seconds};
+use crate::controller::calls::api_calls::outcome;
 use crate::controller::memory::memories::Memories;
 use crate::controller::objects::blockers::SlimQuota;
 use crate::controller::objects::set::SlimSet;

@@ -8,7 +8,8 @@ use kube::api::{Api, DeleteParams};
 use kube::core::Status;
 use serde::de::DeserializeOwned;
 
-use crate::controller::calls::api_calls::{ApiOutcome, call};
+use crate::api::ApiOutcome;
+use crate::controller::calls::api_calls::call;
 
 /// Deletes an object. The API server answers with what is left of it, or with a success.
 pub(super) async fn delete<K>(api: &Api<K>, name: &str, params: &DeleteParams) -> ApiOutcome<()>

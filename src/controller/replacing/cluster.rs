@@ -12,8 +12,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::answer::{delete, existing, read};
-use crate::api::Settings;
-use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, outcome};
+use crate::api::{ApiOutcome, Settings};
+use crate::controller::calls::api_calls::{call, deletion, outcome};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::objects::rollout::SlimRollout;
 use crate::controller::objects::set::SlimSet;

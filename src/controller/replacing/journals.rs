@@ -7,8 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 
 use super::queue::Replacements;
-use crate::api::ReplacementReason;
-use crate::controller::calls::api_calls::ApiOutcome;
+use crate::api::{ApiOutcome, ReplacementReason};
 use crate::controller::report::events;
 use crate::rollout::{EventNotice, Reason};
 

@@ -8,7 +8,8 @@ use kube::api::{Request, WatchEvent, WatchParams};
 use serde_json::Value;
 
 use super::cluster::{Cluster, SetName, sets_path};
-use crate::controller::calls::api_calls::{ApiOutcome, call, outcome_of};
+use crate::api::ApiOutcome;
+use crate::controller::calls::api_calls::{call, outcome_of};
 use crate::replace::{Journal, LastVersion, LiveSet};
 
 /// The longest wait for the event, in seconds. The API server has it before it answers that the object was deleted.

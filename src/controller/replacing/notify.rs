@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::cluster::SetName;
 use super::queue::{LastReport, Replacements};
-use crate::api::{ReplacementPhase as Phase, ReplacementReason};
-use crate::controller::calls::api_calls::{ApiOutcome, call, merge};
+use crate::api::{ApiOutcome, ReplacementPhase as Phase, ReplacementReason};
+use crate::controller::calls::api_calls::{call, merge};
 use crate::controller::clock::timestamp;
 use crate::controller::crd::ReplacementStatus;
 use crate::controller::objects::rollout::SlimRollout;

@@ -6,7 +6,8 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams, PostParams};
 use kube::discovery::{Discovery, Scope, verbs};
 
 use super::cluster::SetName;
-use crate::controller::calls::api_calls::{ApiOutcome, call};
+use crate::api::ApiOutcome;
+use crate::controller::calls::api_calls::call;
 use crate::controller::read::lists;
 use crate::controller::read::metadata::Bare;
 

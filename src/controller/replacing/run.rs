@@ -9,8 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::cluster::{Cluster, SetName};
 use super::place::RunPlace;
 use super::steps::write_of;
-use crate::controller::calls::api_calls::ApiOutcome;
-use crate::replace::{Ended, Happened, Machine, Millis, Notice, PauseCause, ReplaceTask, Reply, Step, WriteAnswer};
+use crate::replace::{Ended, Happened, Machine, Millis, Notice, PauseCause, ReplaceTask, Step};
 
 /// How often a pause checks whether the controller stops.
 const POLL: Duration = Duration::from_millis(200);
@@ -90,7 +89,7 @@ impl<'a> Run<'a> {
             outcome,
             "replace StatefulSet"
         );
-        self.machine.answered(step, answer(written), (self.cluster.clock)());
+        self.machine.answered(step, written, (self.cluster.clock)());
         self.send();
     }
 
@@ -129,21 +128,4 @@ pub(super) fn notice(uid: Option<String>, what: Happened) -> Notice {
 fn send(notices: &UnboundedSender<Notice>, notice: Notice) {
     // Nobody listens any more when the controller stops.
     let _ = notices.unbounded_send(notice);
-}
-
-fn answer(outcome: ApiOutcome<Reply>) -> WriteAnswer {
-    match outcome {
-        ApiOutcome::Done(reply) => WriteAnswer::Done(reply),
-        ApiOutcome::Conflict(message) => WriteAnswer::Conflict(message),
-        ApiOutcome::NotFound(message) => WriteAnswer::NotFound(message),
-        ApiOutcome::Denied { cause, message, .. } => {
-            let answer = if cause == "Invalid" {
-                WriteAnswer::Invalid
-            } else {
-                WriteAnswer::Denied
-            };
-            answer(format!("{cause}: {message}"))
-        }
-        ApiOutcome::Unsure { why, .. } => WriteAnswer::Unsure(why),
-    }
 }

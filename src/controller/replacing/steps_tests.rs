@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{FINALIZER, HOLD, LiveSet, Reply, SetName, SetObjects, SetVersion, Step};
-use crate::api::ReplacementReason;
-use crate::controller::calls::api_calls::ApiOutcome;
+use crate::api::{ApiOutcome, ReplacementReason};
 use crate::controller::fixtures::{answering, cluster, not_done, recording};
 use crate::replace::world::ReportOwner;
 use crate::replace::{End, Fault, Journal};

@@ -9,8 +9,8 @@ use kube::ResourceExt;
 use kube::api::{Api, PostParams};
 use sha2::{Digest, Sha256};
 
-use crate::api::Seconds;
-use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, call};
+use crate::api::{ApiOutcome, Seconds};
+use crate::controller::calls::api_calls::{FIELD_MANAGER, call};
 use crate::controller::calls::caller::Caller;
 use crate::controller::clock::timestamp;
 use crate::controller::objects::set::SlimSet;

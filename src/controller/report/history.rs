@@ -11,8 +11,8 @@ use kube::{Client, Resource, ResourceExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::api::ReadyReason;
-use crate::controller::calls::api_calls::{ApiOutcome, call, deletion, merge, outcome};
+use crate::api::{ApiOutcome, ReadyReason};
+use crate::controller::calls::api_calls::{call, deletion, merge, outcome};
 use crate::controller::crd::ClaimRollout;
 use crate::controller::objects::set::SlimSet;
 use crate::controller::read::{lists, metadata};

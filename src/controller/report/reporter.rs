@@ -7,8 +7,7 @@ use kube::api::Api;
 
 use super::last_reports::{LastReports, content};
 use super::{events, history, status};
-use crate::api::Settings;
-use crate::controller::calls::api_calls::ApiOutcome;
+use crate::api::{ApiOutcome, Settings};
 use crate::controller::calls::caller::Caller;
 use crate::controller::calls::error::{HISTORY, ReconcileError};
 use crate::controller::crd::ClaimRollout;

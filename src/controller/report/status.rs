@@ -7,8 +7,8 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch};
 use serde_json::json;
 
-use crate::api::{ReadyReason, ReplacementPhase, ReplacementReason, Seconds};
-use crate::controller::calls::api_calls::{ApiOutcome, call, merge, post};
+use crate::api::{ApiOutcome, ReadyReason, ReplacementPhase, ReplacementReason, Seconds};
+use crate::controller::calls::api_calls::{call, merge, post};
 use crate::controller::clock::timestamp;
 use crate::controller::crd::{
     ClaimRollout, ClaimRolloutSpec, ClaimRolloutStatus, PvcStatus, ReplacementStatus, StatefulSetRef, TemplateStatus,

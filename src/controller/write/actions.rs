@@ -8,7 +8,7 @@ use crate::controller::calls::api_calls::write_text;
 use crate::controller::calls::error::ReconcileError;
 use crate::controller::objects::set::SlimSet;
 use crate::rollout::machine::RoundOutcome;
-use crate::rollout::{Action, HoldStaged, SetReady, SetStaged, SetStagedAt};
+use crate::rollout::{Action, SetReady, SetStaged, SetStagedAt};
 
 /// Executes an action. An Event is emitted with the report.
 pub(crate) async fn execute(writer: &Writer, set: &SlimSet, action: &Action) -> Result<RoundOutcome, ReconcileError> {
@@ -21,7 +21,7 @@ pub(crate) async fn execute(writer: &Writer, set: &SlimSet, action: &Action) -> 
         }
         Action::SetStagedAt(action) => writer.set_staged_at(set, action).await,
         Action::SetReady(action) => writer.annotate(set, "annotation ready", &requests::ready(action)).await,
-        Action::HoldStaged(action) => writer.annotate(set, "annotation ready", &requests::hold(action)).await,
+        Action::HoldStaged(seen) => writer.annotate(set, "annotation ready", &requests::hold(seen)).await,
         Action::Evict(evict) => evict::evict(writer, set, evict).await,
         Action::TakeSnapshot(take) => recreate::take_snapshot(writer, set, take).await,
         Action::MarkClaim(claim) => recreate::mark_claim(writer, set, claim, true).await,
@@ -43,12 +43,10 @@ pub(crate) fn write_of(set: &SlimSet, action: &Action) -> String {
             ("patch", CLAIMS, &*claim.name, &*claim.resource_version)
         }
         Action::DeleteClaim(claim) => ("delete", CLAIMS, &*claim.name, &*claim.resource_version),
-        Action::SetStaged(SetStaged { resource_version, .. })
-        | Action::SetStagedAt(SetStagedAt { resource_version, .. })
-        | Action::SetReady(SetReady { resource_version, .. })
-        | Action::HoldStaged(HoldStaged { resource_version, .. }) => {
-            ("patch", "statefulsets", &*set, &**resource_version)
-        }
+        Action::SetStaged(SetStaged { set: seen, .. })
+        | Action::SetStagedAt(SetStagedAt { set: seen, .. })
+        | Action::SetReady(SetReady { set: seen, .. })
+        | Action::HoldStaged(seen) => ("patch", "statefulsets", &*set, &*seen.resource_version),
         Action::Evict(evict) => ("create", "pods", &*evict.pod, &*evict.uid),
         Action::TakeSnapshot(take) => ("create", "volumesnapshots", &*take.name, ""),
         Action::Event(_) => ("create", "events", &*set, ""),

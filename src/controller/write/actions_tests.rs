@@ -84,8 +84,7 @@ async fn staged_at_is_the_earlier_of_both_clocks() {
     for (ours, expected) in [(1000, "1970-01-01T00:16:40Z"), (3000, "1970-01-01T00:33:20Z")] {
         let (writer, received) = storing();
         let action = SetStagedAt {
-            set_uid: "set-uid".to_owned(),
-            resource_version: "100".to_owned(),
+            set: web().set.version(),
             at: ours,
         };
         let outcome = execute(&writer, &set(), &Action::SetStagedAt(action)).await.unwrap();

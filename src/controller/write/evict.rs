@@ -3,7 +3,7 @@
 use kube::ResourceExt;
 
 use super::writer::Writer;
-use crate::controller::calls::api_calls::ApiOutcome;
+use crate::api::ApiOutcome;
 use crate::controller::calls::error::ReconcileError;
 use crate::controller::calls::eviction::post_eviction;
 use crate::controller::objects::set::SlimSet;

@@ -5,9 +5,9 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch};
 use serde_json::{Value, json};
 
 use super::writer::Writer;
+use crate::api::ApiOutcome;
 use crate::claims::Claim;
 use crate::controller::calls::api_calls;
-use crate::controller::calls::api_calls::ApiOutcome;
 use crate::controller::calls::error::ReconcileError;
 use crate::controller::objects::claim::SlimClaim;
 use crate::controller::objects::set::SlimSet;

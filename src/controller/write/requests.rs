@@ -7,15 +7,15 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::changed_writes;
-use crate::api::{Seconds, time};
+use crate::api::{ApiOutcome, Seconds, SetVersion, time};
 use crate::claims;
-use crate::controller::calls::api_calls::{ApiOutcome, FIELD_MANAGER, call, merge, shorten};
+use crate::controller::calls::api_calls::{FIELD_MANAGER, call, merge, shorten};
 use crate::controller::objects::claim::SlimClaim;
 use crate::controller::objects::set::Patched;
 use crate::controller::read::managers;
 use crate::controller::read::managers::FieldsEntry;
 use crate::gate::readiness::CHANGED_BY_OTHERS;
-use crate::rollout::{ApplyClaim, HoldStaged, SetReady, SetStaged, SetStagedAt};
+use crate::rollout::{ApplyClaim, SetReady, SetStaged, SetStagedAt};
 use crate::templates::{HELD, StagedChange, StagedError, UpdatePolicy, keys};
 
 /// The body of an apply: the fields of the action and no others (S2).
@@ -82,31 +82,27 @@ pub(crate) fn staged_change(action: &SetStaged) -> Result<Value, StagedError> {
     if change.is_none() {
         annotations[keys::STAGED_AT] = Value::Null;
     }
-    Ok(annotated(&action.set_uid, &action.resource_version, &annotations))
+    Ok(annotated(&action.set, &annotations))
 }
 
 /// The patch of the annotation `ready`.
 pub(crate) fn ready(action: &SetReady) -> Value {
     let ready = action.ready.as_ref().map(ToString::to_string);
-    annotated(
-        &action.set_uid,
-        &action.resource_version,
-        &json!({ keys::READY: ready }),
-    )
+    annotated(&action.set, &json!({ keys::READY: ready }))
 }
 
 /// The patch that notes that the staging is not rolled out.
-pub(crate) fn hold(action: &HoldStaged) -> Value {
-    annotated(&action.set_uid, &action.resource_version, &json!({ keys::READY: HELD }))
+pub(crate) fn hold(set: &SetVersion) -> Value {
+    annotated(set, &json!({ keys::READY: HELD }))
 }
 
 /// The patch of the annotation `staged-at`; `None` if the time has no text.
 pub(crate) fn staged_at(action: &SetStagedAt, at: Seconds) -> Option<Value> {
     let annotations = json!({ keys::STAGED_AT: time::write(at)? });
-    Some(annotated(&action.set_uid, &action.resource_version, &annotations))
+    Some(annotated(&action.set, &annotations))
 }
 
-fn annotated(uid: &str, resource_version: &str, annotations: &Value) -> Value {
+fn annotated(SetVersion { uid, resource_version }: &SetVersion, annotations: &Value) -> Value {
     json!({ "metadata": { "uid": uid, "resourceVersion": resource_version, "annotations": annotations } })
 }
 

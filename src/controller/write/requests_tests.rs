@@ -3,10 +3,18 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use super::{apply_claim, body, hold, staged_at, staged_change, written_at};
+use crate::api::SetVersion;
 use crate::controller::fixtures::recording;
 use crate::rollout::fixtures::{label, web};
-use crate::rollout::{ApplyClaim, HoldStaged, SetStaged, SetStagedAt};
+use crate::rollout::{ApplyClaim, SetStaged, SetStagedAt};
 use crate::templates::ClaimName;
+
+fn version() -> SetVersion {
+    SetVersion {
+        uid: "set-uid".to_owned(),
+        resource_version: "100".to_owned(),
+    }
+}
 
 fn growth() -> ApplyClaim {
     ApplyClaim {
@@ -64,8 +72,7 @@ fn body_has_fields_of_the_action_uid_and_resource_version() {
 #[test]
 fn staged_at_is_written_for_one_version_of_the_set() {
     let action = SetStagedAt {
-        set_uid: "set-uid".to_owned(),
-        resource_version: "100".to_owned(),
+        set: version(),
         at: 2000,
     };
     let annotations = json!({"claim-rollout.io/staged-at": "1970-01-01T00:16:40Z"});
@@ -130,11 +137,7 @@ fn removed_staged_change_removes_what_belongs_to_it() {
 
 #[test]
 fn hold_is_written_beside_the_staged_change_alone() {
-    let action = HoldStaged {
-        set_uid: "set-uid".to_owned(),
-        resource_version: "100".to_owned(),
-    };
     let annotations = json!({"claim-rollout.io/ready": "StagedBeforePolicy"});
     let metadata = json!({"uid": "set-uid", "resourceVersion": "100", "annotations": annotations});
-    assert_eq!(hold(&action), json!({ "metadata": metadata }));
+    assert_eq!(hold(&version()), json!({ "metadata": metadata }));
 }

@@ -6,8 +6,8 @@ use kube::{Api, ResourceExt};
 use serde_json::Value;
 
 use super::{changed_writes, requests};
+use crate::api::ApiOutcome;
 use crate::claims::Claim;
-use crate::controller::calls::api_calls::ApiOutcome;
 use crate::controller::calls::caller::Caller;
 use crate::controller::calls::error::ReconcileError;
 use crate::controller::memory::memories::{Memories, OfApi};
@@ -106,7 +106,7 @@ impl Writer {
             let body = requests::staged_at(action, action.at.min(time)).unwrap_or_default();
             return self.annotate(set, WHAT, &body).await;
         }
-        self.annotated(set, (WHAT, &action.resource_version), written)
+        self.annotated(set, (WHAT, &action.set.resource_version), written)
     }
 
     /// Patches the set. The watch then shows the change and requeues the set.

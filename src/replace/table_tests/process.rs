@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::api_server;
 use super::cluster::{Answer, Cluster};
 use super::words::name;
-use crate::api::Settings;
+use crate::api::{ApiOutcome, Settings};
 use crate::replace::basis;
 use crate::replace::journal::{Journal, Millis};
 use crate::replace::live::LiveSet;
@@ -13,7 +13,7 @@ use crate::replace::machine::Machine;
 use crate::replace::notice::{self, Happened};
 use crate::replace::objects::Allows;
 use crate::replace::step::{End, Fault, Part, Step};
-use crate::replace::task::{MachineKind, PauseCause, ReplaceTask, Reply, StartFrom, WriteAnswer};
+use crate::replace::task::{MachineKind, PauseCause, ReplaceTask, Reply, StartFrom};
 use crate::replace::world::{DryRuns, LastVersion, World};
 
 static SETTINGS: LazyLock<Settings> = LazyLock::new(Settings::default);
@@ -163,12 +163,12 @@ impl Process {
         let journal = self.machine.objects().journal_version.clone();
         let answer = cluster.execute(step, journal.and_then(|version| version.parse().ok()));
         let written = match answer {
-            Answer::Done => WriteAnswer::Done(reply(cluster, step)),
-            Answer::Conflict => WriteAnswer::Conflict("409 somebody's text".to_owned()),
-            Answer::NotFound => WriteAnswer::NotFound("404 somebody's text".to_owned()),
-            Answer::Denied => WriteAnswer::Denied("Forbidden: somebody's text".to_owned()),
-            Answer::Invalid => WriteAnswer::Invalid("Invalid: somebody's text".to_owned()),
-            Answer::Unsure => WriteAnswer::Unsure("no answer".to_owned()),
+            Answer::Done => ApiOutcome::Done(reply(cluster, step)),
+            Answer::Conflict => ApiOutcome::Conflict("409 somebody's text".to_owned()),
+            Answer::NotFound => ApiOutcome::NotFound("404 somebody's text".to_owned()),
+            Answer::Denied => ApiOutcome::denied("Forbidden", "somebody's text".to_owned()),
+            Answer::Invalid => ApiOutcome::denied("Invalid", "somebody's text".to_owned()),
+            Answer::Unsure => ApiOutcome::unsure("no answer"),
         };
         self.machine.answered(step, written, cluster.now);
         answer

@@ -40,6 +40,7 @@ use super::fixtures::{apply, complete, rows, web};
 use super::plan::plan;
 use super::snapshot::Snapshot;
 use super::{Action, EventNotice, SetReady, SetStaged};
+use crate::api::SetVersion;
 use crate::templates::{Phase, Ready};
 use words::{Word, act, common};
 
@@ -47,8 +48,10 @@ use words::{Word, act, common};
 fn nudge(web: &Snapshot, ordinal: Option<u32>) -> Action {
     let revision = web.target();
     Action::SetReady(SetReady {
-        set_uid: "set-uid".to_owned(),
-        resource_version: "100".to_owned(),
+        set: SetVersion {
+            uid: "set-uid".to_owned(),
+            resource_version: "100".to_owned(),
+        },
         ready: ordinal.map(|ordinal| Ready { revision, ordinal }),
     })
 }

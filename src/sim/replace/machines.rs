@@ -15,9 +15,9 @@ use super::memory::{
 };
 use super::numbers::{Collected, Frame, Renumbered};
 use super::objects::SmallAnswer;
-use crate::api::Settings;
+use crate::api::{ApiOutcome, Settings};
 use crate::replace::{
-    Ended, Happened, Machine, MachineKind, Part, PauseCause, ReplaceTask, Reply, Stage, StartFrom, Step, WriteAnswer,
+    Ended, Happened, Machine, MachineKind, Part, PauseCause, ReplaceTask, Reply, Stage, StartFrom, Step,
 };
 
 static SETTINGS: LazyLock<Settings> = LazyLock::new(Settings::default);
@@ -310,7 +310,7 @@ impl MachineRun {
         let is_done = reply.answer == SmallAnswer::Done;
         if self.bug == ReplaceBug::ReportsBeforeWrite {
             let mut hopeful = machine.clone();
-            hopeful.answered(step, WriteAnswer::Done(Reply::Nothing), NOW);
+            hopeful.answered(step, ApiOutcome::Done(Reply::Nothing), NOW);
             self.report(&mut hopeful);
         }
         self.reports.replaced = self.bug == ReplaceBug::EndsWithCreate && is_done && matches!(step, Step::Create(_));
@@ -353,10 +353,10 @@ impl ReplaceBug {
 }
 
 /// The answer, as the controller gets it. None if a planted bug forgets it.
-fn written(step: &Step, reply: &SmallReply) -> Option<WriteAnswer> {
+fn written(step: &Step, reply: &SmallReply) -> Option<ApiOutcome<Reply>> {
     let message = || "somebody's text".to_owned();
     Some(match reply.answer {
-        SmallAnswer::Done => WriteAnswer::Done(match step {
+        SmallAnswer::Done => ApiOutcome::Done(match step {
             Step::WriteJournal(_) => Reply::Journal(written_journal(reply.journal)),
             Step::DisownReport | Step::OwnReport { .. } => Reply::Report(report_of(reply.report)),
             Step::DeleteJournal | Step::LeaveForeign(_) | Step::LetGo(_) | Step::DeleteRevision { .. } => {
@@ -364,10 +364,10 @@ fn written(step: &Step, reply: &SmallReply) -> Option<WriteAnswer> {
             }
             _ => reply.set.as_ref().map_or(Reply::Nothing, |set| Reply::Set(live(set))),
         }),
-        SmallAnswer::Conflict => WriteAnswer::Conflict(message()),
-        SmallAnswer::NotFound => WriteAnswer::NotFound(message()),
-        SmallAnswer::Denied => WriteAnswer::Denied(message()),
-        SmallAnswer::Unsure => WriteAnswer::Unsure(message()),
+        SmallAnswer::Conflict => ApiOutcome::Conflict(message()),
+        SmallAnswer::NotFound => ApiOutcome::NotFound(message()),
+        SmallAnswer::Denied => ApiOutcome::denied("Forbidden", message()),
+        SmallAnswer::Unsure => ApiOutcome::unsure(message()),
         SmallAnswer::Forgotten => return None,
     })
 }
