@@ -1,12 +1,13 @@
 //! A PersistentVolumeClaim, with the fields that the decisions read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::manager::Manager;
 use super::owner::Owner;
 use super::progress::{Modify, Resize, Trouble};
 use super::time;
-use crate::json::{self, ErrorKind, Map, Reader, Value};
+use crate::json::{self, Map, Reader, Value};
 use crate::templates::template::{self, Asks};
 use crate::templates::{Quantity, TemplateError, keys};
 
@@ -114,8 +115,7 @@ impl Claim {
                 "name" => self.name = reader.string()?.into_owned(),
                 "uid" => self.uid = reader.string()?.into_owned(),
                 "resourceVersion" => self.resource_version = reader.string()?.into_owned(),
-                // A PVC may have more labels than values are kept of one text.
-                "labels" if !reader.null()? => self.labels = labels(reader)?,
+                "labels" if !reader.null()? => self.labels = reader.strings()?.map(Cow::into_owned),
                 "creationTimestamp" if !reader.null()? => self.created = time::seconds(&reader.string()?),
                 "deletionTimestamp" if !reader.null()? => {
                     self.terminating = true;
@@ -235,15 +235,6 @@ impl Claim {
         let name = template::storage_class_name(self.class_annotation.as_ref(), &self.spec);
         name.filter(|name| !name.is_empty())
     }
-}
-
-fn labels(reader: &mut Reader<'_>) -> Result<Map<String>, json::Error> {
-    let mut labels = Vec::new();
-    reader.object(|reader, key| {
-        labels.push((key.into_owned(), reader.string()?.into_owned()));
-        Ok(())
-    })?;
-    Map::from_unsorted(labels).ok_or_else(|| reader.error(ErrorKind::Duplicate))
 }
 
 /// The member `storage` of an object.

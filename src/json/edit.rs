@@ -55,7 +55,8 @@ pub fn with_member(text: &str, path: &[&str], value: &str) -> Result<String, Err
     Ok(edited)
 }
 
-fn write_key(key: &str, text: &mut String) {
+/// Appends a key of the object that begins with the text, with a comma before all but the first.
+pub fn write_key(key: &str, text: &mut String) {
     if text.len() > 1 {
         text.push(',');
     }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Error, ErrorKind, Map, Reader, canonical, read, same};
+use super::{Error, ErrorKind, Map, Reader, canonical, read};
 
 fn fault(text: &str) -> (ErrorKind, usize) {
     let Error { fault, at } = read(text).expect_err(text);
@@ -148,20 +148,6 @@ proptest! {
         let mut reader = Reader::new(&text);
         let ours = reader.skip().and_then(|()| reader.end()).is_ok();
         prop_assert_eq!(ours, theirs, "{}", text);
-    }
-}
-
-#[test]
-fn same_compares_every_byte() {
-    for length in 0..50 {
-        let text = "a".repeat(length);
-        assert!(same(&text, &text.clone()));
-        assert!(!same(&text, &"a".repeat(length + 1)));
-        for place in 0..length {
-            let mut other = text.clone();
-            other.replace_range(place..=place, "b");
-            assert!(!same(&text, &other), "{place} of {length}");
-        }
     }
 }
 

@@ -47,9 +47,3 @@ fn common(one: &[u8], other: &[u8]) -> usize {
     let rest = one.iter().zip(other).skip(whole);
     whole + rest.take_while(|(one, other)| one == other).count()
 }
-
-/// True iff both texts have the same bytes.
-#[must_use]
-pub fn same(one: &str, other: &str) -> bool {
-    one.len() == other.len() && common(one.as_bytes(), other.as_bytes()) == one.len()
-}

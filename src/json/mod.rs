@@ -22,9 +22,8 @@ mod special;
 mod value;
 mod write;
 
-pub use edit::{member, with_member};
+pub use edit::{member, with_member, write_key};
 pub use error::{Error, ErrorKind};
-pub use like::same;
 pub use map::Map;
 pub use read::{Once, Reader};
 pub use value::{Number, Value, read};

@@ -3,6 +3,8 @@
 //! serde_json has floats, a tree for each object, and the code to print both; these were a third of the policy. And
 //! here, equal text means equal values, whichever features of serde_json another crate of the build enables.
 
+use std::borrow::Cow;
+
 use super::error::{Error, ErrorKind};
 use super::map::Map;
 use super::read::Reader;
@@ -48,15 +50,6 @@ impl Value {
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The truth value, if the value is one.
-    #[must_use]
-    pub const fn as_bool(&self) -> Option<bool> {
-        match self {
-            Self::Bool(truth) => Some(*truth),
             _ => None,
         }
     }
@@ -121,7 +114,20 @@ impl From<u64> for Value {
     }
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Reads an object of strings. It may have more members than values are kept of one text.
+    ///
+    /// # Errors
+    /// If the value is no object, a member is no string, or a key occurs twice.
+    pub fn strings(&mut self) -> Result<Map<Cow<'a, str>>, Error> {
+        let mut members = Vec::new();
+        self.object(|reader, key| {
+            members.push((key.into_owned(), reader.string()?));
+            Ok(())
+        })?;
+        Map::from_unsorted(members).ok_or_else(|| self.error(ErrorKind::Duplicate))
+    }
+
     /// Reads the next value.
     ///
     /// # Errors

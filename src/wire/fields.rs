@@ -157,12 +157,7 @@ pub(crate) fn strings(text: Option<&str>) -> Read<Strings<'_>> {
     if reader.null()? {
         return Ok(Map::new());
     }
-    let mut members = Vec::new();
-    reader.object(|reader, key| {
-        members.push((key.into_owned(), reader.string()?));
-        Ok(())
-    })?;
-    Map::from_unsorted(members).ok_or_else(|| reader.error(ErrorKind::Duplicate))
+    reader.strings()
 }
 
 /// Calls `member` for each member of an object; for none if absent or `null`.

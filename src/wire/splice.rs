@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::review::{Object, Review};
 use super::verdict::Edit;
-use crate::json::{self, Error, ErrorKind, Map, Reader, with_member, write_string};
+use crate::json::{self, Error, ErrorKind, Map, Reader, with_member, write_key, write_string};
 
 /// One replacement of bytes.
 struct Splice {
@@ -231,14 +231,6 @@ fn map(
     }
     text.push('}');
     Ok(member(object.text, metadata, key, there, text))
-}
-
-fn write_key(key: &str, map: &mut String) {
-    if map.len() > 1 {
-        map.push(',');
-    }
-    write_string(key, map);
-    map.push(':');
 }
 
 fn write_set((key, value): MapEdit<'_>, map: &mut String) {
