@@ -4,6 +4,7 @@
 //! none of them: with 422, on which some tools delete the set (Kubernetes 1.37, not yet 1.33: `ValidateStatefulSetSpec` in
 //! `pkg/apis/apps/validation`).
 
+use crate::templates::pod_volumes::mounts_without_volume;
 use crate::templates::{ClaimTemplate, StagedChange};
 use crate::wire::Object;
 
@@ -14,6 +15,6 @@ pub(super) fn too_early<'c>(set: &Object<'_>, live: &[ClaimTemplate], change: &'
     let names = change.templates.iter().map(|template| &*template.name);
     let mut added = names.filter(|name| !is_live(name)).peekable();
     added.peek()?;
-    let pod = set.pod_template_spec()?;
-    added.find(|name| pod.mounts_without_volume(name))
+    let spec = set.pod_template_spec()?;
+    added.find(|name| mounts_without_volume(&spec, name))
 }

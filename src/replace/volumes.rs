@@ -1,9 +1,8 @@
 //! The volumes of templates that are added and removed. The API server denies a Pod that mounts a volume it does not
 //! have, but not a StatefulSet with such a Pod template: each `volumeClaimTemplate` adds a volume of its name.
 
-use serde_json::Value;
-
 use super::live::{self, LiveSet};
+use crate::templates::pod_volumes::mounts_without_volume;
 use crate::templates::{Diff, StagedChange};
 
 /// The difference between the live and the staged templates.
@@ -29,15 +28,8 @@ pub(super) fn missed(set: &LiveSet, change: &StagedChange) -> Option<String> {
 
 /// The first of these volumes that the Pod template mounts and does not have itself.
 fn mounted(set: &LiveSet, volumes: &[String]) -> Option<String> {
-    let spec = &set.pod_template()["spec"];
-    let has = |list: &Value, name: &str| list.as_array().into_iter().flatten().any(|item| item["name"] == name);
-    let mounts = |name: &str| {
-        let lists = ["initContainers", "containers"].map(|list| &spec[list]);
-        let mut containers = lists.into_iter().filter_map(Value::as_array).flatten();
-        containers.any(|container| has(&container["volumeMounts"], name) || has(&container["volumeDevices"], name))
-    };
+    volumes.first()?;
+    let spec = set.pod_template()["spec"].clone().into();
     let mut volumes = volumes.iter();
-    volumes
-        .find(|name| mounts(name) && !has(&spec["volumes"], name))
-        .cloned()
+    volumes.find(|name| mounts_without_volume(&spec, name)).cloned()
 }

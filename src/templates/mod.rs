@@ -6,6 +6,7 @@
 pub mod diff;
 pub mod keys;
 pub mod names;
+pub mod pod_volumes;
 pub mod quantity;
 pub mod ready;
 pub mod revision;

@@ -16,9 +16,6 @@ pub(crate) struct DeletedPod {
     pub(crate) mounts_claims: bool,
 }
 
-/// `spec.template.spec` of a set.
-pub(crate) struct PodTemplate(Value);
-
 impl Object<'_> {
     /// What decides whether the deletion of this Pod may wait.
     pub(crate) fn deleted_pod(&self) -> Read<DeletedPod> {
@@ -60,39 +57,11 @@ impl Object<'_> {
     }
 
     /// The spec of the Pods of a set; `None` if it cannot be read.
-    pub(crate) fn pod_template_spec(&self) -> Option<PodTemplate> {
+    pub(crate) fn pod_template_spec(&self) -> Option<Value> {
         let mut template = json::read(self.spec.pod_template?).ok()?;
         match &mut template {
-            Value::Object(fields) => fields.remove("spec").map(PodTemplate),
+            Value::Object(fields) => fields.remove("spec"),
             _ => None,
         }
     }
-}
-
-impl PodTemplate {
-    /// True iff a container mounts the volume of this name, and the spec has no volume of that name itself.
-    pub(crate) fn mounts_without_volume(&self, name: &str) -> bool {
-        let mounts = |container: &Value| {
-            names_one(container, "volumeMounts", name) || names_one(container, "volumeDevices", name)
-        };
-        let mut lists = ["containers", "initContainers"].into_iter();
-        lists.any(|list| items(&self.0, list).iter().any(mounts)) && !names_one(&self.0, "volumes", name)
-    }
-}
-
-fn field<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
-    match value {
-        Value::Object(fields) => fields.get(key),
-        _ => None,
-    }
-}
-
-fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
-    field(value, key).and_then(Value::as_array).unwrap_or_default()
-}
-
-/// True iff an item of the list has this name.
-fn names_one(value: &Value, list: &str, name: &str) -> bool {
-    let mut items = items(value, list).iter();
-    items.any(|item| field(item, "name").and_then(Value::as_str) == Some(name))
 }
