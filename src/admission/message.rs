@@ -67,7 +67,7 @@ pub(super) fn restored(set: &str, diff: &Diff) -> String {
 /// others.
 pub(super) fn not_restored(set: &str, diff: &Diff) -> Option<String> {
     let values = |change: &FrozenChange| {
-        let [staged, asked] = [&change.from, &change.to].map(|value| shown(value.as_deref().unwrap_or("nothing")));
+        let [staged, asked] = change.values();
         format!("{} {asked} (staged: {staged})", shown(&change.field))
     };
     let frozen = diff.changed.iter().flat_map(|change| &change.frozen);

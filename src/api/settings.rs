@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::setting_kinds::{
     AnyOrNames, DefaultPolicy, Domains, LookupCount, OneWord, OwnerKinds, SettingKind, SizeByClass, UserNames, YesOrNo,
 };
-pub use crate::templates::rules::OwnedSets;
 use crate::templates::rules::{Frozen, Metadata, Shrink, TemplateNames};
 use crate::templates::words::words;
 use crate::templates::{Quantity, ReplaceSet, Rules, UpdatePolicy, keys};
@@ -101,6 +100,16 @@ words! {
         /// Allow the change, and mutate nothing: for servers where templates are mutable, and for policy groups, which
         /// cannot mutate.
         ValidateOnly,
+    }
+}
+
+words! {
+    /// Whether to manage StatefulSets that another controller owns.
+    pub enum OwnedSets = Skip {
+        /// Leave them alone: their controller would undo a staged change.
+        Skip,
+        /// Manage them as all others.
+        Stage,
     }
 }
 

@@ -12,7 +12,6 @@ use crate::claims::compatible::differences;
 use crate::claims::{Claim, Foreign};
 use crate::gate::{ClaimState, PodManagement, SetView, Target, readiness};
 use crate::templates::rules::Shrink;
-use crate::templates::show::shown;
 use crate::templates::{ClaimName, ClaimTemplate, FrozenChange, RevisionLabel, Strategy, keys};
 use std::borrow::Cow;
 
@@ -284,12 +283,10 @@ pub fn moves(claim: &Claim) -> bool {
 
 /// Why a claim cannot be written at all: reason and message.
 fn explain_difference(change: &FrozenChange) -> (String, String) {
-    let value = |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), shown);
+    let [template, claim] = change.values();
     let message = format!(
-        "the template has {} {}, but the PVC has {}, which cannot change in place",
-        change.field,
-        value(&change.from),
-        value(&change.to)
+        "the template has {} {template}, but the PVC has {claim}, which cannot change in place",
+        change.field
     );
     (DIFFERS.to_owned(), message)
 }

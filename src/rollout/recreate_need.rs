@@ -7,7 +7,6 @@ use crate::claims::Claim;
 use crate::claims::compatible::differences;
 use crate::gate::StagedAt;
 use crate::templates::rules::Shrink;
-use crate::templates::show::shown;
 use crate::templates::{ClaimTemplate, FrozenChange, RevisionLabel};
 
 /// The finalizer of Kubernetes that keeps a PVC while a Pod uses it.
@@ -95,13 +94,8 @@ fn is_too_large(snapshot: &Snapshot, live: &ClaimTemplate, template: &ClaimTempl
 }
 
 fn difference(change: &FrozenChange) -> String {
-    let value = |value: &Option<String>| value.as_deref().map_or_else(|| "nothing".to_owned(), shown);
-    format!(
-        "{} {} instead of {}",
-        change.field,
-        value(&change.to),
-        value(&change.from)
-    )
+    let [template, claim] = change.values();
+    format!("{} {claim} instead of {template}", change.field)
 }
 
 impl ReCreateNeed {

@@ -243,6 +243,12 @@ impl TemplateChange {
 }
 
 impl FrozenChange {
+    /// The old and the new value, for messages.
+    #[must_use]
+    pub fn values(&self) -> [String; 2] {
+        [&self.from, &self.to].map(|value| shown(value.as_deref().unwrap_or("nothing")))
+    }
+
     /// The differences in `spec`, except size and VolumeAttributesClass. The maps are those of [`ClaimTemplate::spec`].
     #[must_use]
     pub fn in_spec(old: &Map<Value>, new: &Map<Value>) -> Vec<Self> {

@@ -108,16 +108,6 @@ impl TemplateNames {
     }
 }
 
-words! {
-    /// Whether to manage StatefulSets that another controller owns.
-    pub enum OwnedSets = Skip {
-        /// Leave them alone: their controller would undo a staged change.
-        Skip,
-        /// Manage them as all others.
-        Stage,
-    }
-}
-
 /// One reason why a change is denied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleFault {
@@ -337,14 +327,9 @@ impl fmt::Display for RuleFault {
                 write!(f, "{path}: a template cannot be removed or renamed{without}")
             }
             FaultKind::Frozen(change) => {
-                let value = |text: &Option<String>| text.as_deref().map_or_else(|| "nothing".to_owned(), shown);
-                write!(
-                    f,
-                    "{}: cannot change, expected {}, but found {}",
-                    path(&self.template, &change.field),
-                    value(&change.from),
-                    value(&change.to)
-                )?;
+                let [from, to] = change.values();
+                let path = path(&self.template, &change.field);
+                write!(f, "{path}: cannot change, expected {from}, but found {to}")?;
                 if change.field.starts_with("spec.resources.limits") {
                     f.write_str(" (a request may exceed it)")?;
                 }
