@@ -11,7 +11,7 @@ use super::settings::{Mode, Settings};
 use super::{message, user_keys};
 use crate::claims::Manager;
 use crate::templates::show::path_of;
-use crate::templates::text::write_list;
+use crate::templates::text::canonical_list;
 use crate::templates::{ClaimName, ClaimTemplate, Diff, StagedChange, keys};
 use crate::wire::{Denial, Edit, Object, Remarks, Review, Verdict};
 
@@ -37,9 +37,7 @@ pub(super) fn create(review: &Review<'_>, settings: &Settings, lookups: &mut dyn
                 let set = &new.metadata.name;
                 if !diff.is_empty() {
                     remarks.warnings.push(message::restored(set, &diff));
-                    let mut text = String::new();
-                    write_list(&templates, &mut text);
-                    edits.push(Edit::SetTemplates(text));
+                    edits.push(Edit::SetTemplates(canonical_list(&templates)));
                 }
                 remarks.warnings.extend(message::not_restored(set, &kept));
             }

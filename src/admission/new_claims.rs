@@ -9,7 +9,7 @@ use super::settings::Settings;
 use super::{message, views};
 use crate::gate::{SetView, Target};
 use crate::templates::rules::FOR_NEW_CLAIMS;
-use crate::templates::{ClaimTemplate, Quantity, RevisionLabel, keys};
+use crate::templates::{ClaimTemplate, Quantity, RevisionLabel, keys, names};
 use crate::wire::{Edit, Error, Object, Remarks, Review, Strings, Verdict, read, strings};
 
 /// A claim whose name fits more sets is created from the live template. Each set is a lookup, and all lookups must fit
@@ -35,14 +35,12 @@ pub(super) fn create(
     if !by_controller {
         return Verdict::PASS;
     }
-    let Some((stem, ordinal)) = stem_and_ordinal(name) else {
+    let Some((stem, ordinal)) = names::stem_and_ordinal(name) else {
         return Verdict::PASS;
     };
     let sets = possible_sets(stem);
     if sets.len() > MAX_SETS {
-        let warnings = vec![message::new_claim_of_too_many(name, sets.len())];
-        let audit = Vec::new();
-        return Verdict::Pass(Remarks { warnings, audit });
+        return Verdict::PASS.warning(vec![message::new_claim_of_too_many(name, sets.len())]);
     }
     let Ok(labels) = strings(claim.metadata.labels) else {
         return Verdict::PASS;
@@ -60,18 +58,8 @@ pub(super) fn create(
             Verdict::with(edits, Remarks { warnings, audit })
         }),
         Ok(None) => Verdict::PASS,
-        Err(error) => Verdict::Pass(Remarks {
-            warnings: vec![message::new_claim_unknown(name, &error)],
-            audit: Vec::new(),
-        }),
+        Err(error) => Verdict::PASS.warning(vec![message::new_claim_unknown(name, &error)]),
     }
-}
-
-/// Splits the name of a claim into stem and ordinal; `None` if the ordinal has leading zeros.
-fn stem_and_ordinal(claim: &str) -> Option<(&str, u32)> {
-    let (stem, digits) = claim.rsplit_once('-')?;
-    let ordinal: u32 = digits.parse().ok()?;
-    (ordinal.to_string() == digits).then_some((stem, ordinal))
 }
 
 /// The pairs of template and set that fit the name of a claim: `<template>-<set>-<ordinal>` can be split at each dash

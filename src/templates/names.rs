@@ -72,11 +72,17 @@ pub fn ordinal_of(name: &str, template: &str, set: &str) -> Option<u32> {
 
 /// Every pair of template and StatefulSet that gives this name to a PVC: one for each dash.
 pub fn givers_of(name: &str) -> impl Iterator<Item = (&str, &str)> {
-    let stem = name.rsplit_once('-').filter(|(_, digits)| ordinal(digits).is_some());
-    let cuts = stem
-        .into_iter()
-        .flat_map(|(stem, _)| stem.match_indices('-').map(move |(at, _)| (stem, at)));
-    cuts.map(|(stem, at)| (&stem[..at], &stem[at + 1..]))
+    stem_and_ordinal(name).into_iter().flat_map(|(stem, _)| {
+        let cuts = stem.match_indices('-');
+        cuts.map(|(at, _)| (&stem[..at], &stem[at + 1..]))
+    })
+}
+
+/// Splits the name of a PVC before its ordinal, if it ends with one.
+#[must_use]
+pub fn stem_and_ordinal(name: &str) -> Option<(&str, u32)> {
+    let (stem, digits) = name.rsplit_once('-')?;
+    Some((stem, ordinal(digits)?))
 }
 
 fn ordinal(digits: &str) -> Option<u32> {
