@@ -190,6 +190,12 @@ impl SetView {
         (first..end).rev()
     }
 
+    /// The name of the Pod of a replica.
+    #[must_use]
+    pub fn pod_name(&self, ordinal: u32) -> String {
+        format!("{}-{ordinal}", self.name)
+    }
+
     /// True iff the ordinal is in range.
     #[must_use]
     pub fn has(&self, ordinal: u32) -> bool {

@@ -8,7 +8,7 @@ use super::recovery::smallest_change;
 use super::replica::Replica;
 use super::restraint::Restraint;
 use super::snapshot::{PodView, Snapshot};
-use super::{idle_report, order, replica};
+use super::{idle_report, listing, order, replica};
 use crate::api::reasons::Kind;
 use crate::api::{ReadyReason, Seconds};
 use crate::claims::compatible::kept_fields;
@@ -17,9 +17,6 @@ use crate::templates::{Diff, FrozenChange, Phase, Sync, keys};
 
 /// How long a Pod may take before the condition explains why: while a Pod starts, its message changes often.
 pub const PATIENCE: Seconds = 30;
-
-/// The most Pods that a message names.
-const NAMED: usize = 3;
 
 /// One condition, as kstatus expects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -296,7 +293,7 @@ fn claims(set: &SetView, replica: &Replica<'_>) -> Option<String> {
 /// The Pod that the next replica waits for. After [`PATIENCE`] the message explains why the Pod is not Ready.
 fn pod(snapshot: &Snapshot, replica: &Replica<'_>) -> String {
     let set = &snapshot.set;
-    let name = format!("{}-{}", set.name, replica.ordinal);
+    let name = set.pod_name(replica.ordinal);
     let waits = format!("waiting for Pod {name} to be Ready at revision {}", set.update_revision);
     if let Some(why) = replica.pod.and_then(|pod| late(pod, snapshot.now)) {
         return format!("{waits}: {why}");
@@ -345,17 +342,9 @@ fn late(pod: &PodView, now: Seconds) -> Option<&str> {
 
 /// Asks to delete the Pods that keep an `OnDelete` rollout waiting.
 fn by_hand(set: &SetView, replicas: &[Replica<'_>]) -> Option<String> {
-    let mut behind = replicas.iter().filter(|replica| !replica.is_done());
-    let names: Vec<String> = behind
-        .by_ref()
-        .take(NAMED)
-        .map(|replica| format!("{}-{}", set.name, replica.ordinal))
-        .collect();
-    let more = match behind.count() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!names.is_empty()).then(|| format!("delete these Pods to continue: {}{more}", names.join(", ")))
+    let behind = replicas.iter().filter(|replica| !replica.is_done());
+    let names = listing::some(behind.map(|replica| set.pod_name(replica.ordinal)))?;
+    Some(format!("delete these Pods to continue: {names}"))
 }
 
 impl PodView {

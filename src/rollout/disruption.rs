@@ -33,7 +33,7 @@ pub fn away(snapshot: &Snapshot, replicas: &[Replica<'_>], ordinal: u32) -> Opti
 /// Why the Pod of this replica is not there; `None` if it is available.
 pub(super) fn of_pod(snapshot: &Snapshot, ordinal: u32, pod: Option<&PodView>) -> Option<Away> {
     let set = &snapshot.set;
-    let name = format!("{}-{ordinal}", set.name);
+    let name = set.pod_name(ordinal);
     let away = |why: &str, until| {
         let why = format!("Pod {name} {why}");
         Some(Away { why, until })

@@ -36,7 +36,7 @@ impl EarlyPods {
         }
         let outdated = |claim: &&ClaimAssessment<'_>| claim.at == At::Outdated && claim.keeps_pod;
         for replica in replicas.iter().filter(|replica| replica.restraint.is_none()) {
-            let name = format!("{}-{}", set.name, replica.ordinal);
+            let name = set.pod_name(replica.ordinal);
             match (replica.pod_at, replica.pod, replica.claims.iter().find(outdated)) {
                 (At::Outdated, Some(pod), Some(_)) => _ = pods.waiting.insert(name, pod.uid.clone()),
                 (At::Updated, Some(pod), Some(claim)) => {

@@ -1,6 +1,7 @@
 //! The report about claims where nothing is rolled out, or no longer: which are outdated, and which request more than
 //! they have.
 
+use super::listing;
 use super::replica;
 use super::replica::Replica;
 use super::snapshot::{Previous, Snapshot};
@@ -8,9 +9,6 @@ use crate::api::ReadyReason;
 use crate::claims::Claim;
 use crate::gate::{Idle, SetView, Target, readiness};
 use crate::templates::{ClaimName, ClaimTemplate, Revision};
-
-/// The most claims that a message names.
-const NAMED: usize = 3;
 
 /// The replicas of a set whose staged change is for new claims only, to count the outdated claims.
 #[must_use]
@@ -80,13 +78,7 @@ pub fn asking(snapshot: &Snapshot) -> Option<String> {
         let has = has.map(|has| format!(", has {has}")).unwrap_or_default();
         Some(format!("{name} still asks for {what}{has}"))
     };
-    let mut asking = names(set).filter_map(asks);
-    let named: Vec<String> = asking.by_ref().take(NAMED).collect();
-    let more = match asking.count() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
+    listing::some(names(set).filter_map(asks))
 }
 
 /// True iff our apply owns the growth: a human or an autoscaler may request any size.

@@ -1,4 +1,4 @@
-//! Which of the PVCs that are not done the status lists, if there are too many of them.
+//! What the status lists and names, if there is too much of it.
 
 /// The most claims that are listed.
 const MAX_CLAIMS: usize = 50;
@@ -24,6 +24,19 @@ pub(super) fn split<T>(claims: impl Iterator<Item = T>, is_stuck: impl Fn(&T) ->
         }
     }
     (listed, unlisted)
+}
+
+/// The most PVCs or Pods that a message names.
+const NAMED: usize = 3;
+
+/// The first few of these, and how many more there are; `None` if there are none.
+pub(super) fn some(mut all: impl Iterator<Item = String>) -> Option<String> {
+    let named: Vec<String> = all.by_ref().take(NAMED).collect();
+    let more = match all.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
 }
 
 #[cfg(test)]

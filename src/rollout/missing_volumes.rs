@@ -88,7 +88,7 @@ pub fn find(snapshot: &Snapshot) -> Option<MissingVolumes> {
 
 /// The Pod of the replica, also one that the set has yet to adopt.
 fn pod(snapshot: &Snapshot, ordinal: u32) -> Option<&PodView> {
-    let pod = snapshot.pods.get(&format!("{}-{ordinal}", snapshot.set.name))?;
+    let pod = snapshot.pods.get(&snapshot.set.pod_name(ordinal))?;
     let owner = pod.controller.as_ref();
     (owner.is_none() || snapshot.set.controls(owner)).then_some(pod)
 }

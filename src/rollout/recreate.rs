@@ -117,12 +117,12 @@ pub fn next(
 }
 
 /// The PVCs of a replica that have to be deleted.
-fn due<'r>(replica: &'r Replica<'_>) -> impl Iterator<Item = (&'r ClaimAssessment<'r>, &'r Claim)> {
+fn due<'r>(replica: &'r Replica<'_>) -> impl Iterator<Item = &'r Claim> {
     let due = replica
         .claims
         .iter()
         .filter(|claim| matches!(claim.recreate_need, Some(ReCreateNeed::Due(_))));
-    due.filter_map(|claim| Some((claim, claim.claim?)))
+    due.filter_map(|claim| claim.claim)
 }
 
 fn has_volume(claim: &ClaimAssessment<'_>) -> bool {
@@ -186,15 +186,14 @@ impl NextStep<'_> {
         let step = self
             .obstacle(replica)
             .or_else(|| self.eviction(replica))
-            .or_else(|| due(replica).find_map(|(_, claim)| self.volume_snapshot(claim)));
+            .or_else(|| due(replica).find_map(|claim| self.volume_snapshot(claim)));
         step.or_else(|| self.mark_or_delete(replica)).unwrap_or_default()
     }
 
     /// Why nothing of this replica is deleted now.
     fn obstacle(&self, replica: &Replica<'_>) -> Option<ReCreation> {
-        let due = due(replica).map(|(_, claim)| claim);
         Some(
-            match obstacle::find(self.snapshot, self.replicas, replica, (self.mounting, due))? {
+            match obstacle::find(self.snapshot, self.replicas, replica, (self.mounting, due(replica)))? {
                 KeepsClaims::Stops(why, until) => ReCreation {
                     due: until,
                     ..self.blocked(replica, &why)
@@ -275,12 +274,10 @@ impl NextStep<'_> {
                 .as_ref()
                 .is_some_and(|mark| self.target.label.is(mark))
         };
-        let mut unmarked = due(replica).filter(|(_, claim)| !is_marked(claim));
+        let mut unmarked = due(replica).filter(|claim| !is_marked(claim));
         let action = match unmarked.next() {
-            Some((_, claim)) => Action::MarkClaim(self.claim_of(claim)),
-            None => due(replica)
-                .map(|(_, claim)| Action::DeleteClaim(self.deleted(claim)))
-                .next()?,
+            Some(claim) => Action::MarkClaim(self.claim_of(claim)),
+            None => Action::DeleteClaim(self.deleted(due(replica).next()?)),
         };
         Some(ReCreation {
             action: Some(action),

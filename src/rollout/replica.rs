@@ -59,7 +59,7 @@ pub(super) fn foreign(
     claim: &Claim,
     (ordinal, mounting): (u32, &Mounting<'_>),
 ) -> Option<Foreign> {
-    let (pod_name, selector) = (format!("{}-{ordinal}", snapshot.set.name), snapshot.set.selector());
+    let (pod_name, selector) = (snapshot.set.pod_name(ordinal), snapshot.set.selector());
     let pod = snapshot.pod_of(ordinal);
     let belongs = Belongs {
         set_uid: &snapshot.set.uid,
@@ -76,7 +76,7 @@ impl<'a> Replica<'a> {
     #[must_use]
     pub fn assess(snapshot: &'a Snapshot, target: &Target<'a>, mounting: &Mounting<'_>, ordinal: u32) -> Self {
         let pod = snapshot.pod_of(ordinal);
-        let pod_name = format!("{}-{ordinal}", snapshot.set.name);
+        let pod_name = snapshot.set.pod_name(ordinal);
         let pod_at = At::of_pod(pod, &snapshot.set);
         let restraint = restraint::find(snapshot, snapshot.desired(&target.label.revision), ordinal, pod);
         let claims = target.change.templates.iter().filter_map(|template| {

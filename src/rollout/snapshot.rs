@@ -191,7 +191,7 @@ impl Snapshot {
     /// The Pod of the replica: the Pod of that name, if this set controls it.
     #[must_use]
     pub fn pod_of(&self, ordinal: u32) -> Option<&PodView> {
-        let pod = self.pods.get(&format!("{}-{ordinal}", self.set.name))?;
+        let pod = self.pods.get(&self.set.pod_name(ordinal))?;
         self.set.controls(pod.controller.as_ref()).then_some(pod)
     }
 

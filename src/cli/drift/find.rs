@@ -212,7 +212,7 @@ fn of_claim(seen: &DriftSet, outlook: &Outlook, template: &ClaimTemplate, claim:
 fn foreign_to(set: &SetView, ordinal: u32, claim: &claims::Claim) -> Option<Foreign> {
     let belongs = Belongs {
         set_uid: &set.uid,
-        pod: &format!("{}-{ordinal}", set.name),
+        pod: &set.pod_name(ordinal),
         pod_uid: PodUid::NotAsked,
         match_labels: &set.selector(),
     };

@@ -100,7 +100,7 @@ fn time_passes(snapshot: &mut Snapshot) {
         }
     }
     for ordinal in ready(snapshot) {
-        if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", snapshot.set.name)) {
+        if let Some(pod) = snapshot.pods.get_mut(&snapshot.set.pod_name(ordinal)) {
             pod.ready_since = Some(0);
         }
     }

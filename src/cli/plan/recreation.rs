@@ -46,7 +46,7 @@ pub(super) fn create(snapshot: &mut Snapshot, anew: &ClaimOf) {
     claim.created = created;
     provision(claim, template, &anew.label.to_string());
     let revision = set.update_revision.clone();
-    if let Some(pod) = snapshot.pods.get_mut(&format!("{}-{ordinal}", set.name)) {
+    if let Some(pod) = snapshot.pods.get_mut(&set.pod_name(ordinal)) {
         pod.uid = format!("new {}", pod.uid);
         (pod.created, pod.ready_since, pod.revision) = (created, Some(0), revision);
     }

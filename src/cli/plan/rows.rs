@@ -86,7 +86,7 @@ impl<'a> Judge<'a> {
         let attributes = self.known("VolumeAttributesClass", attributes, AttributesClass::read);
         let belongs = Belongs {
             set_uid: &self.start.set.uid,
-            pod: &format!("{}-{ordinal}", self.start.set.name),
+            pod: &self.start.set.pod_name(ordinal),
             pod_uid: PodUid::NotAsked,
             // The decision knows the Pod, with which another label does not matter.
             match_labels: &[],

@@ -40,7 +40,7 @@ impl PodState {
 /// The Pods of a set, highest ordinal first; none unless one waits.
 pub(crate) fn pods(set: &SetView, pods: &[PodView]) -> Vec<PodStatusView> {
     let view = |ordinal| {
-        let name = format!("{}-{ordinal}", set.name);
+        let name = set.pod_name(ordinal);
         let ours = |pod: &&PodView| pod.name == name && set.controls(pod.controller.as_ref());
         let state = pods.iter().find(ours).map_or(PodState::Missing, |pod| state(pod, set));
         PodStatusView { name, ordinal, state }

@@ -1,7 +1,7 @@
 //! The memory of a StatefulSet, small while it is settled: most are, and there are thousands.
 
 use super::kinds::Kinds;
-use super::memory::{Retry, SetMemory};
+use super::memory::SetMemory;
 use super::settled::Settled;
 
 /// The memory of one set.
@@ -47,55 +47,15 @@ impl<K: Kinds> Remembered<K> {
     }
 }
 
-/// The settled state, if there is nothing else to remember.
+/// The settled state, if there is nothing else to remember. Without a pause, a request that is seen again ends nothing.
 fn only_settled<K: Kinds>(memory: &SetMemory<K>) -> Option<Settled<K::Basis>> {
-    // Every field, so that a new one is not dropped.
-    let SetMemory {
-        written,
-        applies,
-        rollout,
-        reported_at,
-        unlisted,
-        unkept,
-        shown: _,
-        settled,
-        ended,
-        denials,
-        modified,
-        quotas,
-        claim_events,
-        waiting_pods,
-        milestones,
-        failures,
-        undone,
-        write_denied,
-        not_evicted,
-        not_recreated,
-        overtaken,
-        unanswered,
-        // Without a pause, a request that is seen again ends nothing.
-        asked: _,
-        retry,
-    } = memory;
-    let maps = written.is_empty()
-        && applies.is_empty()
-        && unlisted.is_empty()
-        && denials.is_empty()
-        && modified.is_empty()
-        && overtaken.is_empty()
-        && unanswered.is_empty();
-    let writes = rollout.is_none() && reported_at.is_none() && ended.is_none() && quotas.is_none();
-    let faults = undone.is_none() && write_denied.is_none() && not_evicted.is_none();
-    let faults = faults && not_recreated.is_none();
-    let is_empty = maps
-        && writes
-        && faults
-        && claim_events.is_empty()
-        && waiting_pods.is_empty()
-        && milestones.states.is_empty()
-        && *retry == Retry::Answered
-        && (*unkept, *failures) == (0, 0);
-    settled.filter(|_| is_empty)
+    let nothing_else = SetMemory {
+        settled: memory.settled,
+        shown: memory.shown.clone(),
+        asked: memory.asked,
+        ..SetMemory::default()
+    };
+    memory.settled.filter(|_| *memory == nothing_else)
 }
 
 #[cfg(test)]
