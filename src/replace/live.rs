@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
-use crate::claims::Owner;
 use crate::json;
 use crate::templates::{ClaimTemplate, ReplaceSet, StagedChange, Strategy, UpdatePolicy, keys};
 
@@ -131,15 +130,6 @@ impl LiveSet {
     pub fn foreign_finalizer(&self) -> Option<&str> {
         self.finalizers()
             .find(|finalizer| ![FINALIZER, ORPHAN].contains(finalizer))
-    }
-
-    /// The owner that controls the StatefulSet.
-    #[must_use]
-    pub fn controller(&self) -> Option<Owner> {
-        let owners = self.0.pointer("/metadata/ownerReferences").and_then(Value::as_array);
-        let mut owners = owners.into_iter().flatten();
-        let owner = owners.find(|owner| owner["controller"] == true)?;
-        Owner::read(&mut json::Reader::new(&owner.to_string())).ok()
     }
 
     /// The value of an annotation.
@@ -288,30 +278,30 @@ impl LiveSet {
         self.text("/status/updateRevision")
     }
 
+    /// The entries of `metadata.managedFields`.
+    pub(super) fn managers(&self) -> impl Iterator<Item = &Value> {
+        let entries = self.0.pointer("/metadata/managedFields").and_then(Value::as_array);
+        entries.into_iter().flatten()
+    }
+
     /// True iff a manager other than the users' owns the fields of the spec: the field manager of the create.
     #[must_use]
     pub fn is_owned_by(&self, manager: &str) -> bool {
-        let entries = self.0.pointer("/metadata/managedFields").and_then(Value::as_array);
-        let mut entries = entries.into_iter().flatten();
-        entries.any(|entry| entry["manager"] == manager && entry.pointer("/fieldsV1/f:spec").is_some())
+        self.managers()
+            .any(|entry| entry["manager"] == manager && entry.pointer("/fieldsV1/f:spec").is_some())
     }
 
     /// True iff somebody else than this manager wrote to the Pod template.
     #[must_use]
     pub fn has_pod_template_of_others(&self, manager: &str) -> bool {
-        let entries = self.0.pointer("/metadata/managedFields").and_then(Value::as_array);
-        let mut entries = entries.into_iter().flatten();
-        entries.any(|entry| entry["manager"] != manager && entry.pointer("/fieldsV1/f:spec/f:template").is_some())
+        self.managers()
+            .any(|entry| entry["manager"] != manager && entry.pointer("/fieldsV1/f:spec/f:template").is_some())
     }
 
     /// `metadata.managedFields` without the entries of a manager.
     #[must_use]
     pub fn managed_fields_without(&self, manager: &str) -> Value {
-        let entries = self.0.pointer("/metadata/managedFields").and_then(Value::as_array);
-        let others = entries
-            .into_iter()
-            .flatten()
-            .filter(|entry| entry["manager"] != manager);
+        let others = self.managers().filter(|entry| entry["manager"] != manager);
         others.cloned().collect()
     }
 

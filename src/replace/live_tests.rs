@@ -160,14 +160,6 @@ fn set_is_owned_by_the_manager_of_its_spec() {
     assert!(!set().is_owned_by("claim-rollout") && !set().is_owned_by("helm"));
 }
 
-#[test]
-fn controller_is_the_owner_that_controls() {
-    assert_eq!(set().controller().expect("an owner").name, "a");
-    let mut object = set().object().clone();
-    object["metadata"]["ownerReferences"][0]["controller"] = false.into();
-    assert_eq!(LiveSet::new(object).controller(), None);
-}
-
 /// What is missing has the default of the API server.
 #[test]
 fn set_without_fields_has_defaults() {

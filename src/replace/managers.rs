@@ -49,12 +49,8 @@ impl LiveSet {
 
     fn owners_of(&self, field: &HeldField) -> impl Iterator<Item = &Value> {
         let [outer, inner] = field.owned;
-        let entries = self
-            .object()
-            .pointer("/metadata/managedFields")
-            .and_then(Value::as_array);
-        let entries = entries.into_iter().flatten();
-        entries.filter(move |entry| !entry["fieldsV1"]["f:spec"][outer][inner].is_null())
+        self.managers()
+            .filter(move |entry| !entry["fieldsV1"]["f:spec"][outer][inner].is_null())
     }
 
     /// The value of a field in the manifest of `kubectl apply`. An apply of the value that we gave the field changes
