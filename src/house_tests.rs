@@ -20,7 +20,7 @@ const PLAN: [(&str, &str); 12] = [
     ("wire", "claims json templates"),
     ("admission", "api claims gate templates wire"),
     ("policy", "admission json"),
-    ("webhook", "admission metrics"),
+    ("webhook", "admission metrics templates"),
     ("controller", "api claims gate json metrics replace rollout templates"),
     ("sim", "admission api claims gate json replace rollout templates"),
 ];

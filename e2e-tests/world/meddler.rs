@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, serve};
+use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, Server};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -18,7 +18,13 @@ pub(crate) fn served(engine: Arc<dyn Engine>, limits: Limits) -> anyhow::Result<
         key: made.signing_key.serialize_pem(),
     };
     let engines = [("webhook".to_owned(), engine)].into();
-    let running = serve(([127, 0, 0, 1], 0).into(), &identity, engines, limits)?;
+    let server = Server {
+        engines,
+        limits,
+        path: None,
+        metrics: Arc::default(),
+    };
+    let running = server.listen(([127, 0, 0, 1], 0).into(), &identity)?;
     let url = format!("https://{}/validate/webhook", running.address());
     let ca_bundle = base64(&identity.certificates);
     Ok((running, json!({"url": url, "caBundle": ca_bundle})))

@@ -28,12 +28,6 @@ struct Asking {
     deadline: Instant,
 }
 
-impl std::fmt::Debug for ApiServer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ApiServer").finish_non_exhaustive()
-    }
-}
-
 /// Asks the API server whether a user may do something.
 ///
 /// # Errors

@@ -40,14 +40,6 @@ pub struct Native {
     lookups: Arc<OpenLookups>,
 }
 
-impl std::fmt::Debug for Native {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Native")
-            .field("settings", &self.settings)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Native {
     /// An engine with these settings. `lookups` opens the lookups of one request; they may block until
     /// the deadline.

@@ -13,6 +13,7 @@ use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 
 use crate::metrics::{Counters, answer, families, family, number, text};
+use crate::templates::words::words;
 
 /// A number of bytes.
 pub(super) type Bytes = Gauge<u64, AtomicU64>;
@@ -20,38 +21,42 @@ pub(super) type Bytes = Gauge<u64, AtomicU64>;
 /// The codes of answers over HTTP.
 const CODES: [&str; 7] = ["200", "400", "404", "405", "408", "413", "503"];
 
-/// The outcome of a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReviewOutcome {
-    Allowed,
-    Denied,
-    /// The policy could not decide.
-    Failed,
-    /// The policy did not decide in time.
-    Late,
+words! {
+    /// The outcome of a review.
+    pub enum ReviewOutcome {
+        /// The policy allows the request.
+        Allowed = "allowed",
+        /// The policy denies the request.
+        Denied = "denied",
+        /// The policy could not decide.
+        Failed = "failed",
+        /// The policy did not decide in time.
+        Late = "late",
+    }
 }
 
-/// The bound that a request or a connection has reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bound {
-    /// The length of a body.
-    BodyLength,
-    /// The room that all bodies share.
-    BodyRoom,
-    /// The time for a body.
-    BodyTime,
-    /// The time until the first request.
-    Introduction,
-    /// The number of connections.
-    Connections,
+words! {
+    /// The bound that a request or a connection has reached.
+    pub enum Bound {
+        /// The length of a body.
+        BodyLength = "body_length",
+        /// The room that all bodies share.
+        BodyRoom = "body_room",
+        /// The time for a body.
+        BodyTime = "body_time",
+        /// The time until the first request.
+        Introduction = "introduction",
+        /// The number of connections.
+        Connections = "connections",
+    }
 }
 
 families! {
     /// What the webhook counts and measures.
     struct WebhookFamilies {
         requests: Counters = family("code", &CODES), "Requests by the code of the answer";
-        reviews: Counters = family("outcome", &ReviewOutcome::ALL.map(ReviewOutcome::as_str)), "Reviews by outcome";
-        bounds: Counters = family("bound", &Bound::ALL.map(Bound::as_str)),
+        reviews: Counters = family("outcome", &ReviewOutcome::WORDS), "Reviews by outcome";
+        bounds: Counters = family("bound", &Bound::WORDS),
             "Requests and connections that were denied because of a bound";
         connections: Gauge = Gauge::default(), "Open connections";
         bodies: Bytes = Bytes::default(), "Memory for the bodies of requests in progress" in Bytes;
@@ -65,39 +70,6 @@ families! {
 pub struct WebhookMetrics {
     registry: Registry,
     families: WebhookFamilies,
-}
-
-impl ReviewOutcome {
-    const ALL: [Self; 4] = [Self::Allowed, Self::Denied, Self::Failed, Self::Late];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Allowed => "allowed",
-            Self::Denied => "denied",
-            Self::Failed => "failed",
-            Self::Late => "late",
-        }
-    }
-}
-
-impl Bound {
-    const ALL: [Self; 5] = [
-        Self::BodyLength,
-        Self::BodyRoom,
-        Self::BodyTime,
-        Self::Introduction,
-        Self::Connections,
-    ];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::BodyLength => "body_length",
-            Self::BodyRoom => "body_room",
-            Self::BodyTime => "body_time",
-            Self::Introduction => "introduction",
-            Self::Connections => "connections",
-        }
-    }
 }
 
 impl Default for WebhookMetrics {

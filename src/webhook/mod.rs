@@ -35,4 +35,4 @@ pub use metrics::WebhookMetrics;
 pub use path::SecretPath;
 pub use renewal::CertificateSecret;
 pub use requests::Engines;
-pub use server::{Running, Server, ServerError, serve};
+pub use server::{Running, Server, ServerError};

@@ -117,40 +117,6 @@ impl Running {
     }
 }
 
-/// Listens on `address` without a secret in the path, and without metrics. See [`Server::listen`].
-///
-/// # Errors
-/// [`ServerError`] if the identity cannot be used or the address is in use.
-///
-/// # Example
-/// ```no_run
-/// # use std::{collections::BTreeMap, sync::Arc};
-/// # use claim_rollout::{admission::NoCluster, webhook::{Engine, Identity, Limits, Native, serve}};
-/// # async fn example(identity: Identity) -> Result<(), Box<dyn std::error::Error>> {
-/// let settings = serde_json::value::to_raw_value(&serde_json::json!({}))?;
-/// let native: Arc<dyn Engine> = Arc::new(Native::new(settings, |_| Box::new(NoCluster))?);
-/// let engines = BTreeMap::from([("claim-rollout".to_owned(), native)]);
-/// let running = serve(([127, 0, 0, 1], 0).into(), &identity, engines, Limits::default())?;
-/// println!("https://{}/validate/claim-rollout", running.address());
-/// running.stop().await?;
-/// # Ok(())
-/// # }
-/// ```
-pub fn serve(
-    address: SocketAddr,
-    identity: &Identity,
-    engines: Engines,
-    limits: Limits,
-) -> Result<Running, ServerError> {
-    let server = Server {
-        engines,
-        limits,
-        path: None,
-        metrics: Arc::default(),
-    };
-    server.listen(address, identity)
-}
-
 impl Server {
     /// Listens on `address` when this returns.
     ///
@@ -161,6 +127,26 @@ impl Server {
     ///
     /// # Errors
     /// [`ServerError`] if the identity cannot be used or the address is taken.
+    ///
+    /// # Example
+    /// ```no_run
+    /// # use std::{collections::BTreeMap, sync::Arc};
+    /// # use claim_rollout::{admission::NoCluster, webhook::{Engine, Identity, Limits, Native, Server}};
+    /// # async fn example(identity: Identity) -> Result<(), Box<dyn std::error::Error>> {
+    /// let settings = serde_json::value::to_raw_value(&serde_json::json!({}))?;
+    /// let native: Arc<dyn Engine> = Arc::new(Native::new(settings, |_| Box::new(NoCluster))?);
+    /// let server = Server {
+    ///     engines: BTreeMap::from([("claim-rollout".to_owned(), native)]),
+    ///     limits: Limits::default(),
+    ///     path: None,
+    ///     metrics: Arc::default(),
+    /// };
+    /// let running = server.listen(([127, 0, 0, 1], 0).into(), &identity)?;
+    /// println!("https://{}/validate/claim-rollout", running.address());
+    /// running.stop().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn listen(self, address: SocketAddr, identity: &Identity) -> Result<Running, ServerError> {
         let acceptor = TlsAcceptor::from(Arc::new(tls(identity)?));
         let bind = |source| ServerError::Bind { address, source };

@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{Identity, Limits, ServerError, serve};
+use super::{Identity, Limits, Server, ServerError};
 use crate::webhook::fixtures::{answer, call, certificate, engines, post, review, start};
 
 fn limits() -> Limits {
@@ -152,6 +152,15 @@ async fn large_bodies_are_compared_one_at_a_time() {
     assert_eq!(response(&next.body)["allowed"], true, "{next:?}");
 }
 
+fn server() -> Server {
+    Server {
+        engines: engines().engines,
+        limits: Limits::default(),
+        path: None,
+        metrics: Arc::default(),
+    }
+}
+
 #[tokio::test]
 async fn identity_that_cannot_be_used_is_named() {
     let good = certificate();
@@ -160,12 +169,7 @@ async fn identity_that_cannot_be_used_is_named() {
             certificates: certificates.to_owned(),
             key: key.to_owned(),
         };
-        serve(
-            ([127, 0, 0, 1], 0).into(),
-            &identity,
-            engines().engines,
-            Limits::default(),
-        )
+        server().listen(([127, 0, 0, 1], 0).into(), &identity)
     };
     for (certificates, key, named) in [
         ("", good.key.as_str(), "certificates and their key"),
@@ -182,7 +186,7 @@ async fn identity_that_cannot_be_used_is_named() {
         }
     }
     let running = start(&good.certificates, &good.key).expect("listening");
-    let taken = serve(running.address(), &good, engines().engines, Limits::default());
+    let taken = server().listen(running.address(), &good);
     assert!(matches!(taken, Err(ServerError::Bind { .. })));
     assert!(!format!("{good:?}").contains("PRIVATE"), "a key is never printed");
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use claim_rollout::webhook::engine::{payload, settings_verdict};
-use claim_rollout::webhook::{Engine, EngineError, Engines, Evaluation, Identity, Limits, Running, serve};
+use claim_rollout::webhook::{Engine, EngineError, Engines, Evaluation, Identity, Limits, Running, Server};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -145,7 +145,13 @@ impl PolicyHost {
             time: Duration::from_secs(10),
             ..Limits::default()
         };
-        let running = serve(([127, 0, 0, 1], 0).into(), &identity, engines, limits)?;
+        let server = Server {
+            engines,
+            limits,
+            path: None,
+            metrics: Arc::default(),
+        };
+        let running = server.listen(([127, 0, 0, 1], 0).into(), &identity)?;
         Ok(Self {
             running,
             certificate: identity.certificates,
