@@ -9,6 +9,24 @@ fn fault(text: &str) -> (ErrorKind, usize) {
 }
 
 #[test]
+fn strings_have_each_key_once() {
+    for (text, expected) in [
+        ("{}", Some("")),
+        (r#"{"b":"1","a":"\u0032"}"#, Some("a=2 b=1")),
+        (r#"{"b":"1","a":"2","b":"1"}"#, None),
+        (r#"{"a":1}"#, None),
+        ("null", None),
+    ] {
+        let read = Reader::new(text).strings().ok();
+        let read = read.map(|map| {
+            let words = map.iter().map(|(key, value)| format!("{key}={value}"));
+            words.collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(read.as_deref(), expected, "{text}");
+    }
+}
+
+#[test]
 fn canonical_text_is_sorted_and_without_spaces() {
     let value = read(r#" { "b": [1, {"d": null, "c": "x\u00e9\n"}], "a": true } "#).expect("valid");
     assert_eq!(canonical(&value), "{\"a\":true,\"b\":[1,{\"c\":\"xé\\n\",\"d\":null}]}");

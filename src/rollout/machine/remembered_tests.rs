@@ -78,6 +78,8 @@ fn settled_memory_is_small_and_keeps_what_was_shown() {
     assert!(matches!(known, Remembered::Whole(_)), "a failure is remembered");
     known.with(|memory| memory.failures = 0);
     assert!(matches!(known, Remembered::Settled(..)), "{known:?}");
+    known.with(|memory| memory.asked = Some(7));
+    assert!(matches!(known, Remembered::Settled(..)), "a request ends no pause here");
     known.with(|memory| memory.reported(("a", "10"), 6));
     let latest = known.with(|memory| memory.latest(None));
     assert_eq!(latest, None, "it was shown before, so it was deleted");
