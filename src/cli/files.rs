@@ -42,21 +42,21 @@ fn read_list(text: &str) -> anyhow::Result<Recorded> {
 }
 
 fn yaml(text: &str) -> anyhow::Result<Value> {
-    serde_saphyr::from_str_with_options(text, as_kubectl()).map_err(no_yaml)
+    serde_saphyr::from_str_with_options(text, as_kubectl()).map_err(|error| no_yaml(&error))
 }
 
 /// Reads the documents of a YAML text.
 pub(crate) fn documents(text: &str) -> anyhow::Result<Vec<Value>> {
-    serde_saphyr::from_multiple_with_options(text, as_kubectl()).map_err(no_yaml)
+    serde_saphyr::from_multiple_with_options(text, as_kubectl()).map_err(|error| no_yaml(&error))
 }
 
 /// How kubectl reads YAML: as version 1.1, where `0644` is octal (sigs.k8s.io/yaml, goyaml.v2/resolve.go), and of any
-/// length.
+/// length. The depth and what aliases expand to stay limited.
 fn as_kubectl() -> serde_saphyr::Options {
     serde_saphyr::options! { legacy_octal_numbers: true, budget: None }
 }
 
-fn no_yaml(error: serde_saphyr::Error) -> anyhow::Error {
+fn no_yaml(error: &serde_saphyr::Error) -> anyhow::Error {
     anyhow::anyhow!("expected JSON or YAML, but found: {error}")
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{read_list, read_settings};
+    use super::{documents, read_list, read_settings};
 
     #[test]
     fn read_settings_keeps_json_and_converts_yaml() {
@@ -97,5 +97,15 @@ mod tests {
     fn read_list_accepts_yaml() {
         assert!(read_list("kind: List\nitems: []\n").is_ok());
         assert!(read_list("just text").is_err());
+    }
+
+    #[test]
+    fn yaml_that_would_fill_the_memory_or_the_stack_is_error() {
+        let doubled = (1..30).map(|n| format!("a{n}: &a{n} [*a{}, *a{}]\n", n - 1, n - 1));
+        let doubled = format!("a0: &a0 [x, x]\n{}", doubled.collect::<String>());
+        for (text, expected) in [("[".repeat(200_000), "recursion limit"), (doubled, "alias")] {
+            let error = documents(&text).expect_err(expected).to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 }
