@@ -64,8 +64,13 @@ pub(super) fn classify(
     if returned_server_side(old, new, manager) {
         let is_same = old.without_managed_fields() == new.without_managed_fields();
         return match change.phase {
-            _ if is_same && is_converted(old, new) => Return::Unrelated,
-            _ if !is_same && is_patch_of_metadata(old, new, manager) => Return::Keeps,
+            _ if old.spec.text == new.spec.text && is_converted(old, new) => {
+                if is_same {
+                    Return::Unrelated
+                } else {
+                    Return::Keeps
+                }
+            }
             // Nothing can grow any more, and it may be Helm that only puts `managedFields` in order before a rollback.
             Phase::Complete if is_same => Return::Keeps,
             _ => Return::Withdraws(WithdrawReason::ServerSideApply),
@@ -120,15 +125,9 @@ fn returned_server_side<'a>(old: &Object<'a>, new: &Object<'a>, manager: &str) -
     is_apply || old.without_managed_fields() == new.without_managed_fields()
 }
 
-/// True iff the request changes only metadata and the `Apply` entry of the manager has its time: an apply that changes
-/// something gives it another one. Flux removes what `kubectl apply` has left in this way, before its own apply.
-fn is_patch_of_metadata<'a>(old: &Object<'a>, new: &Object<'a>, manager: &str) -> bool {
-    let time = |set: &Object<'a>| Some(set.managed_entries(Some(manager), "Apply")?.pop()?.time);
-    old.spec.text == new.spec.text && time(old) == time(new)
-}
-
 /// On the way from client-side to server-side apply, Helm and kubectl turn the `Update` entry into an `Apply` entry, or
-/// put it into one. An apply that changes nothing leaves every `Update` entry as it is.
+/// put it into one. Flux does so before its apply, and removes the annotation that `kubectl apply` has left. An apply that
+/// changes nothing leaves every `Update` entry as it is.
 fn is_converted<'a>(old: &Object<'a>, new: &Object<'a>) -> bool {
     let updates = |set: &Object<'a>| set.managed_entries(None, "Update").map(|found| found.len());
     updates(new) < updates(old)

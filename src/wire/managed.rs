@@ -8,8 +8,6 @@ use crate::json::{Once, Reader};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ManagedEntry<'a> {
     text: &'a str,
-    /// `time`: of the last change by this entry.
-    pub(crate) time: Text<'a>,
     /// The entry owns `spec.volumeClaimTemplates`.
     pub(crate) owns_templates: bool,
 }
@@ -27,7 +25,7 @@ impl<'a> Object<'a> {
         }
         let read = reader.list(|reader| {
             let place = reader.place();
-            let [mut name, mut operation, mut subresource, mut time] = [(); 4].map(|()| Text::default());
+            let [mut name, mut operation, mut subresource] = [(); 3].map(|()| Text::default());
             let mut owns_templates = false;
             let mut once = Once::default();
             reader.object(|reader, key| {
@@ -36,18 +34,13 @@ impl<'a> Object<'a> {
                     "operation" => operation = once.text(1, reader)?,
                     "subresource" => subresource = once.text(2, reader)?,
                     "fieldsV1" => owns_templates = once.read(3, reader, owns)?,
-                    "time" => time = once.text(4, reader)?,
                     _ => reader.skip()?,
                 }
                 Ok(())
             })?;
             if manager.is_none_or(|manager| name == manager) && operation == of && subresource.is_empty() {
                 let text = reader.since(place);
-                found.push(ManagedEntry {
-                    text,
-                    time,
-                    owns_templates,
-                });
+                found.push(ManagedEntry { text, owns_templates });
             }
             Ok(())
         });
