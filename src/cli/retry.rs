@@ -10,7 +10,7 @@ use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::cluster::ClusterArguments;
+use super::cluster::{self, ClusterArguments, objects};
 use super::completion::sets;
 use super::output::{now, print};
 use super::process::{for_each, program};
@@ -44,16 +44,13 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: &Arguments) -> an
 
 async fn retry(client: &Client, namespace: &str, name: &str) -> anyhow::Result<()> {
     let rollouts: Api<ClaimRollout> = Api::namespaced(client.clone(), namespace);
-    let rollout = rollouts.get_opt(name).await?;
-    let rollout = rollout.with_context(|| {
-        format!(
-            "no controller has reported about StatefulSet {name}: `{} doctor` checks the installation",
-            program()
-        )
-    })?;
+    let nothing = |why: &str| print(&format!("statefulset.apps/{name}: nothing to try again: {why}\n"));
+    let Some(rollout) = rollouts.get_opt(name).await? else {
+        return nothing(&unreported(client, namespace, name).await?);
+    };
     let waiting = match outlook(rollout.status.as_ref().unwrap_or(&ClaimRolloutStatus::default())) {
         RetryOutlook::Retries(waiting) => waiting,
-        RetryOutlook::Nothing(why) => return print(&format!("statefulset.apps/{name}: nothing to try again: {why}\n")),
+        RetryOutlook::Nothing(why) => return nothing(&why),
     };
     let request = Patch::Merge(request(&rollout, &now().to_string()));
     rollouts.patch(name, &parameters(DryRun::None), &request).await?;
@@ -72,6 +69,21 @@ async fn retry(client: &Client, namespace: &str, name: &str) -> anyhow::Result<(
     print(&format!(
         "statefulset.apps/{name}: the controller has tried again, and reports {now}\n{lines}"
     ))
+}
+
+/// Why there is nothing to try again for a set that no controller has reported about.
+///
+/// # Errors
+/// If there is no such set, or something is staged, so that a controller should have reported.
+async fn unreported(client: &Client, namespace: &str, name: &str) -> anyhow::Result<String> {
+    let set = objects(client, Some(namespace), &cluster::sets()).get(name).await?;
+    if !set.annotations().contains_key(keys::STAGED) {
+        return Ok("nothing is staged".to_owned());
+    }
+    bail!(
+        "no controller has reported about StatefulSet {name}: `{} doctor` checks the installation",
+        program()
+    )
 }
 
 /// The request is answered by its removal.
@@ -148,9 +160,49 @@ const fn pauses(reason: ReadyReason) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::{Request, Response, StatusCode};
+    use kube::Client;
+    use kube::client::Body;
     use serde_json::{Value, json};
 
-    use super::{RetryOutlook, outlook};
+    use super::{RetryOutlook, outlook, unreported};
+
+    /// An API server with these annotations on its only StatefulSet, `web`.
+    fn server(annotations: &Value) -> Client {
+        let web = json!({"metadata": {"name": "web", "annotations": annotations}}).to_string();
+        let answer = move |request: Request<Body>| {
+            let is_web = request.uri().path().ends_with("/statefulsets/web");
+            let missing = json!({"kind": "Status", "status": "Failure", "code": 404, "message": "not found"});
+            let text = if is_web { web.clone() } else { missing.to_string() };
+            let mut response = Response::new(Body::from(text.into_bytes()));
+            if !is_web {
+                *response.status_mut() = StatusCode::NOT_FOUND;
+            }
+            std::future::ready(Ok::<_, kube::Error>(response))
+        };
+        Client::new(tower::service_fn(answer), "shop")
+    }
+
+    #[tokio::test]
+    async fn set_without_a_report_has_nothing_staged_or_no_controller() {
+        for (annotations, name, expected) in [
+            (json!({}), "web", Ok("nothing is staged")),
+            (
+                json!({"claim-rollout.io/staged": "{}"}),
+                "web",
+                Err("no controller has reported about StatefulSet web: `claim-rollout doctor` checks the installation"),
+            ),
+            (json!({}), "wbe", Err("not found")),
+        ] {
+            let found = unreported(&server(&annotations), "shop", name).await;
+            let found = found.map_err(|error| crate::cli::process::in_words(&error));
+            assert_eq!(
+                found.as_deref().map_err(|error| &**error),
+                expected,
+                "{name} {annotations}"
+            );
+        }
+    }
 
     const SINCE: &str = "2026-11-23T14:00:00Z";
 
