@@ -25,12 +25,14 @@ pub(super) fn read_templates(set: &Object<'_>, which: &str) -> Result<Vec<ClaimT
         .map_err(|error| Denial::forbidden(message::denial(&format!("request.{which}: {error}"))))
 }
 
-/// Restores the sizes of `current` that are smaller in `asked`. Returns what was asked for.
-pub(super) fn restore_sizes(current: &[ClaimTemplate], asked: &mut [ClaimTemplate]) -> Diff {
+/// Restores the sizes that are smaller in `asked`: those of the current templates, or else of the live ones. Returns what
+/// was asked for.
+pub(super) fn restore_sizes(current_and_live: [&[ClaimTemplate]; 2], asked: &mut [ClaimTemplate]) -> Diff {
     let before = asked.to_vec();
     for template in &mut *asked {
-        let larger = current
-            .iter()
+        let larger = current_and_live
+            .into_iter()
+            .flatten()
             .find(|before| before.name == template.name && before.storage > template.storage);
         if let Some(before) = larger.filter(|_| template.storage.is_some()) {
             template.storage = before.storage;

@@ -126,7 +126,7 @@ impl Update<'_, '_> {
         let current = self.current(live, staged);
         let mut warnings = Vec::new();
         if self.settings.shrink == Shrink::Keep {
-            warnings.extend(staged_message::sizes_kept(&restore_sizes(current, &mut asked)));
+            warnings.extend(staged_message::sizes_kept(&restore_sizes([current, live], &mut asked)));
         }
         if self.settings.metadata_only_changes == MetadataOnlyChanges::Ignore {
             let mut like_live = asked.clone();
@@ -149,15 +149,16 @@ impl Update<'_, '_> {
             };
             return Ok((asked, warnings));
         }
-        let mut diff = if staged.is_some() {
-            Diff::between(current, &asked)
+        let diff = if staged.is_some() {
+            let mut of_current = Diff::between(current, &asked);
+            of_current.add_unless_live(live, diff.changed);
+            of_current
         } else {
             diff
         };
         if diff.is_empty() {
             return Ok((AskedTemplates::Staged, warnings));
         }
-        diff.add_unless_live(live);
         Ok((AskedTemplates::New(asked, diff), warnings))
     }
 

@@ -143,8 +143,10 @@ impl Diff {
         !(self.added.is_empty() && self.removed.is_empty())
     }
 
-    /// A template that is not live has no PVC, so that a change of it is as good as a new one.
-    pub fn add_unless_live(&mut self, live: &[ClaimTemplate]) {
+    /// A template that is not live has no PVC, so that a change of it is as good as a new one. One that is live has PVCs,
+    /// although its removal is staged: it counts as changed if it comes back otherwise. `of_live` are the changes of the
+    /// live templates.
+    pub fn add_unless_live(&mut self, live: &[ClaimTemplate], of_live: Vec<TemplateChange>) {
         let Self { added, changed, .. } = self;
         changed.retain(|change| {
             let is_live = live.iter().any(|template| template.name == change.template);
@@ -153,6 +155,12 @@ impl Diff {
             }
             is_live
         });
+        for change in of_live {
+            if let Some(at) = added.iter().position(|name| *name == change.template) {
+                added.remove(at);
+                changed.push(change);
+            }
+        }
     }
 
     /// True iff a PVC with the old templates could not get all of it in place: another template, a field that must not change,
