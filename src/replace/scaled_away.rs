@@ -2,14 +2,14 @@
 //! created again while neither the policy nor the controller saw it. After the replacement nothing is staged, so they would
 //! keep what they have for ever.
 
-use super::live::LiveSet;
+use super::live::{self, LiveSet};
 use crate::api::Settings;
 use crate::claims::compatible::{differences, in_place};
 use crate::claims::retention::PodUid;
 use crate::claims::{Belongs, Claim, foreign};
 use crate::templates::names::ordinal_of;
 use crate::templates::rules::Frozen;
-use crate::templates::{ClaimTemplate, StagedChange, UpdatePolicy, keys};
+use crate::templates::{ClaimTemplate, FrozenChange, StagedChange, UpdatePolicy, keys};
 
 /// The templates that existing PVCs get from the rollout, if they get any.
 #[must_use]
@@ -76,12 +76,25 @@ pub fn lags(set: &LiveSet, change: &StagedChange, claim: &Claim, settings: &Sett
     let template = in_place(template, claim, frozen);
     let class = template.volume_attributes_class_name.as_deref().unwrap_or_default();
     let has_class = class.is_empty() || claim.class.as_deref() == Some(class);
-    let differs = is_in_range && differences(&template, &claim.spec).next().is_some();
-    template.storage.is_some_and(|wanted| claim.request < wanted) || !has_class || differs
+    let is_due = recreates && needs_new_claim(set, &template, claim);
+    template.storage.is_some_and(|wanted| claim.request < wanted) || !has_class || is_due
+}
+
+/// True iff the PVC has another value in a field that the staged change makes different, so that it has to be created anew.
+fn needs_new_claim(set: &LiveSet, template: &ClaimTemplate, claim: &Claim) -> bool {
+    let live = live::read_templates(set.templates()).unwrap_or_default();
+    let Some(live) = live.iter().find(|live| live.name == template.name) else {
+        return false;
+    };
+    let staged = FrozenChange::in_spec(&live.spec, &template.spec);
+    let is_staged = |change: FrozenChange| staged.iter().any(|staged| staged.field == change.field);
+    differences(template, &claim.spec).any(is_staged)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::json;
 
     use super::{Frozen, lags, rolled_out};
@@ -187,26 +200,34 @@ mod tests {
         }
     }
 
-    /// In another storage class than what is staged. Where existing PVCs keep their class, it has what it can get.
+    /// In another storage class than what is staged. Where existing PVCs keep their class, it has what it can get. Nor is it
+    /// deleted for a growth.
     #[test]
     fn claim_created_again_in_another_class_lags() {
         let settings = Settings {
             immutable_fields: Frozen::ForNewClaims,
             ..Settings::default()
         };
-        let mut classed = template("data", "2Gi");
-        _ = classed.spec.insert("storageClassName".to_owned(), "fast".into());
-        let change = staged_change(vec![classed]);
-        for (policy, name, expected) in [
-            ("ReCreate", "data-web-0", true),
-            // It is deleted when the replica comes back, or never.
-            ("ReCreate", "data-web-2", false),
-            ("InPlace", "data-web-0", false),
+        let of_class = |class: &str| {
+            let mut classed = template("data", "2Gi");
+            _ = classed.spec.insert("storageClassName".to_owned(), class.into());
+            staged_change(vec![classed])
+        };
+        for (policy, class, expected) in [
+            ("ReCreate", "fast", true),
+            ("ReCreate", "slow", false),
+            ("InPlace", "fast", false),
         ] {
-            let mut claim = web().claims["data-web-2"].clone();
-            (claim.name, claim.request) = (name.to_owned(), gi(2));
-            let found = lags(&set(Some(policy)), &change, &claim, &settings);
-            assert_eq!(found, expected, "{policy} {name}");
+            for name in ["data-web-0", "data-web-2"] {
+                let mut claim = web().claims["data-web-2"].clone();
+                (claim.name, claim.request) = (name.to_owned(), gi(2));
+                claim.spec = Arc::new(of_class("older").templates[0].spec.clone());
+                let live = of_class("slow").templates[0].text();
+                let mut object = set(Some(policy)).object().clone();
+                object["spec"]["volumeClaimTemplates"] = serde_json::from_str(&format!("[{live}]")).expect("JSON");
+                let found = lags(&LiveSet::new(object), &of_class(class), &claim, &settings);
+                assert_eq!(found, expected, "{policy} {class} {name}");
+            }
         }
     }
 
