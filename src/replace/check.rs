@@ -35,7 +35,7 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
         return Check::Refused(fault);
     }
     // A scale since then does no harm: the new set has the replicas of the last version of the old one.
-    if world.checked.as_deref() == Some(&basis(set)) {
+    if world.checks.checked.as_deref() == Some(&basis(set)) {
         return Check::Allowed;
     }
     if let Some(fault) = by_status(set) {
@@ -48,7 +48,7 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
     if let Some(fault) = by_age(world, set) {
         return Check::Refused(fault);
     }
-    match world.guarded {
+    match world.checks.guarded {
         None => return Check::Unread(Part::Guard),
         Some(false) => {
             let message = "the guard is not installed: it denies that others delete the StatefulSet meanwhile; apply \
@@ -63,7 +63,7 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
     if let Some(fault) = by_dependents(set, dependents) {
         return Check::Refused(fault);
     }
-    let Some(quotas) = &world.quotas else {
+    let Some(quotas) = &world.checks.quotas else {
         return Check::Unread(Part::Quotas);
     };
     if let Some(full) = quotas.iter().find(|quota| quota.used >= quota.hard) {
@@ -74,7 +74,7 @@ pub(super) fn check(world: &World<'_>, set: &LiveSet) -> Check {
         );
         return Check::Refused(Fault::new(Reason::QuotaFull, message));
     }
-    match world.dry_runs.as_ref().filter(|runs| runs.basis == basis(set)) {
+    match world.checks.dry_runs.as_ref().filter(|runs| runs.basis == basis(set)) {
         None => Check::Unread(Part::DryRuns),
         Some(runs) => by_dry_runs(set, runs).map_or(Check::Allowed, Check::Refused),
     }

@@ -3,7 +3,7 @@
 use super::check::basis;
 use super::step::{Fault, Step, Waits};
 use super::task::Reply;
-use super::world::{CountQuota, Dependents, DryRuns, LastVersion, World};
+use super::world::{CheckResults, Dependents, LastVersion, World};
 use super::{Journal, LiveSet, Millis};
 use crate::api::{ApiOutcome, ReplacementReason as Reason};
 
@@ -34,14 +34,6 @@ pub struct Memory {
     managers_restored: Option<String>,
     /// The write that was answered as if something had changed, and the versions that it was decided for.
     pub(super) overtaken: Option<(String, Versions)>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct CheckResults {
-    checked: Option<String>,
-    guarded: Option<bool>,
-    quotas: Option<Vec<CountQuota>>,
-    dry_runs: Option<DryRuns>,
 }
 
 /// The versions of the objects that a write was decided for.
@@ -84,13 +76,7 @@ impl Memory {
         // What has waited since a time that has not come yet would wait until then, and nobody would know.
         self.unreferenced_since = self.unreferenced_since.map(|since| since.min(now));
         self.waits = self.waits.map(|(reason, since)| (reason, since.min(now)));
-        let CheckResults {
-            checked,
-            guarded,
-            quotas,
-            dry_runs,
-        } = self.checks.clone();
-        (world.checked, world.guarded, world.quotas, world.dry_runs) = (checked, guarded, quotas, dry_runs);
+        world.checks.clone_from(&self.checks);
         world.dependents.clone_from(&self.dependents);
         world.denied.clone_from(&self.denied);
         world.namespace.clone_from(&self.namespace);
@@ -104,13 +90,8 @@ impl Memory {
 
     /// Keeps what was read, and for how long the step has waited.
     pub fn keep(&mut self, world: &World<'_>, step: &Step) {
-        self.checks = CheckResults {
-            checked: world.checked.clone(),
-            guarded: world.guarded,
-            quotas: world.quotas.clone(),
-            dry_runs: world.dry_runs.clone(),
-        };
-        if world.guarded.is_some() {
+        self.checks.clone_from(&world.checks);
+        if world.checks.guarded.is_some() {
             self.checked_at.get_or_insert(world.now);
         }
         self.dependents.clone_from(&world.dependents);

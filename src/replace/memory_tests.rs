@@ -61,15 +61,15 @@ fn checks_count_for_five_seconds() {
     for (later, expected) in [(0, Some(true)), (4_999, Some(true)), (5_000, None), (60_000, None)] {
         let mut memory = Memory::default();
         let mut seen = world(&settings, 1_000);
-        (seen.guarded, seen.quotas) = (Some(true), Some(Vec::new()));
+        (seen.checks.guarded, seen.checks.quotas) = (Some(true), Some(Vec::new()));
         memory.keep(&seen, &Step::End(End::Nothing));
         // Another decision a moment later does not make them younger.
         let again = shown(&mut memory, &settings, 1_000 + (later / 2).min(4_000));
         memory.keep(&again, &Step::Mark(version()));
         let found = shown(&mut memory, &settings, 1_000 + later);
-        assert_eq!(found.guarded, expected, "{later}");
-        assert_eq!(found.quotas.is_some(), expected.is_some(), "{later}");
-        assert_eq!(found.checked.is_some(), expected.is_some(), "{later}");
+        assert_eq!(found.checks.guarded, expected, "{later}");
+        assert_eq!(found.checks.quotas.is_some(), expected.is_some(), "{later}");
+        assert_eq!(found.checks.checked.is_some(), expected.is_some(), "{later}");
     }
 }
 
@@ -108,12 +108,12 @@ fn clock_that_was_set_back_makes_nothing_younger() {
     let (settings, before) = (Settings::default(), 100_000_000);
     let mut memory = Memory::default();
     let mut seen = world(&settings, before);
-    (seen.guarded, seen.quotas) = (Some(true), Some(Vec::new()));
+    (seen.checks.guarded, seen.checks.quotas) = (Some(true), Some(Vec::new()));
     memory.keep(&seen, &waits(Waits::Others(fault(Reason::PodNotAdopted))));
     memory.unreferenced_since = Some(before);
     let back = shown(&mut memory, &settings, 1_000);
     assert_eq!(
-        (back.guarded, back.quotas.is_some()),
+        (back.checks.guarded, back.checks.quotas.is_some()),
         (None, false),
         "checks are made again"
     );

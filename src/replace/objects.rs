@@ -4,7 +4,7 @@ use super::journal::{Journal, Millis, Stage};
 use super::live::LiveSet;
 use super::memory::Versions;
 use super::task::MachineKind;
-use super::world::{ReportOwner, World};
+use super::world::{CheckResults, ReportOwner, World};
 use crate::api::Settings;
 
 /// Whether the staged change of a set obeys the rules of the settings; else the reason.
@@ -51,11 +51,8 @@ impl SetObjects {
             unreadable: self.unreadable.clone(),
             taken_back: kind == MachineKind::TakesBack,
             report: self.report.clone(),
-            guarded: None,
+            checks: CheckResults::default(),
             dependents: None,
-            quotas: None,
-            dry_runs: None,
-            checked: None,
             denied: None,
             namespace: None,
             last_version: None,

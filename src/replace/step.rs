@@ -11,13 +11,13 @@ pub use crate::api::SetVersion;
 /// The parts of the world that are read only if they are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// [`World::guarded`](super::World::guarded)
+    /// [`CheckResults::guarded`](super::world::CheckResults::guarded)
     Guard,
     /// [`World::dependents`](super::World::dependents), by reads that are not served from a cache.
     Dependents,
-    /// [`World::quotas`](super::World::quotas)
+    /// [`CheckResults::quotas`](super::world::CheckResults::quotas)
     Quotas,
-    /// [`World::dry_runs`](super::World::dry_runs)
+    /// [`CheckResults::dry_runs`](super::world::CheckResults::dry_runs)
     DryRuns,
     /// [`World::namespace`](super::World::namespace)
     Namespace,

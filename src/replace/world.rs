@@ -35,16 +35,10 @@ pub struct World<'a> {
     pub taken_back: bool,
     /// The owner of the ClaimRollout.
     pub report: ReportOwner,
-    /// Whether the guard denies that others delete the set.
-    pub guarded: Option<bool>,
+    /// The results of the checks.
+    pub checks: CheckResults,
     /// Pods, ControllerRevisions and PVCs.
     pub dependents: Option<Dependents>,
-    /// The quotas of the namespace that count StatefulSets.
-    pub quotas: Option<Vec<CountQuota>>,
-    /// The answers to the dry runs.
-    pub dry_runs: Option<DryRuns>,
-    /// The [`basis`](super::basis) that all preconditions were checked for a moment ago.
-    pub checked: Option<String>,
     /// The write that the API server denied before the set was deleted.
     pub denied: Option<Fault>,
     /// The uid of the namespace, by a read of the API server after the last CREATE that was not done. Empty if there is
@@ -62,6 +56,19 @@ pub struct World<'a> {
     pub unreferenced_since: Option<Millis>,
     /// Since when the present step has waited.
     pub waits_since: Option<Millis>,
+}
+
+/// The results of the checks before the first write. They count for a moment.
+#[derive(Clone, Debug, Default)]
+pub struct CheckResults {
+    /// The [`basis`](super::basis) that all preconditions were checked for a moment ago.
+    pub checked: Option<String>,
+    /// Whether the guard denies that others delete the set.
+    pub guarded: Option<bool>,
+    /// The quotas of the namespace that count StatefulSets.
+    pub quotas: Option<Vec<CountQuota>>,
+    /// The answers to the dry runs.
+    pub dry_runs: Option<DryRuns>,
 }
 
 /// The old set as it was when the API server deleted it: the object of its DELETED event. An update that removes the last

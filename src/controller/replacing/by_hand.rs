@@ -151,7 +151,7 @@ pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -
     let mut faults: Vec<Fault> = Vec::new();
     loop {
         match next(&world) {
-            Step::Read(Part::Guard) => world.guarded = Some(true),
+            Step::Read(Part::Guard) => world.checks.guarded = Some(true),
             Step::Read(Part::Dependents) => match &known.pods {
                 Some(pods) => world.dependents = Some(dependents(pods, &known.claims, &world)),
                 None => assume_good_pods(&mut world),
@@ -159,7 +159,7 @@ pub(crate) fn foreseen(known: &KnownSet<'_>, settings: &Settings, now: Millis) -
             Step::Read(Part::Quotas) => {
                 let quotas = known.quotas.iter();
                 let quotas = quotas.filter_map(|quota| SlimQuota::deserialize(*quota).ok());
-                world.quotas = Some(quotas.filter_map(|quota| quota.sets()).collect());
+                world.checks.quotas = Some(quotas.filter_map(|quota| quota.sets()).collect());
             }
             Step::End(End::Refused(fault)) => {
                 let is_known = faults.iter().any(|other| other.reason == fault.reason);
@@ -226,7 +226,7 @@ fn assume_mended(world: &mut World<'_>, reason: Reason) -> bool {
             object["status"]["observedGeneration"] = object["metadata"]["generation"].clone();
         }
         Reason::TooYoung => object["metadata"]["creationTimestamp"] = Value::Null,
-        Reason::QuotaFull => world.quotas = Some(Vec::new()),
+        Reason::QuotaFull => world.checks.quotas = Some(Vec::new()),
         _ if world.dependents.is_some() => {
             assume_good_pods(world);
             return true;

@@ -44,10 +44,10 @@ impl Cluster {
         match part {
             Part::Guard => {
                 let guarded = self.admission.guards_replacing(&set.namespace).await;
-                world.guarded = Some(guarded.map_err(|error| error.to_string())?);
+                world.checks.guarded = Some(guarded.map_err(|error| error.to_string())?);
             }
             Part::Dependents => return self.fill_dependents(set, world).await,
-            Part::Quotas => world.quotas = Some(self.count_quotas(set).await?),
+            Part::Quotas => world.checks.quotas = Some(self.count_quotas(set).await?),
             Part::Namespace => world.namespace = Some(self.namespace_uid(set).await?),
             Part::LastVersion => {
                 if let Some(journal) = &world.journal {
@@ -56,7 +56,7 @@ impl Cluster {
             }
             Part::DryRuns => {
                 if let Some(live) = &world.set {
-                    world.dry_runs = Some(self.dry_runs(set, live).await);
+                    world.checks.dry_runs = Some(self.dry_runs(set, live).await);
                 }
             }
         }
@@ -73,7 +73,7 @@ impl Cluster {
             Some(live) if !live.is_marked() => {
                 let unknown = owned_by(&self.client, set, live.uid());
                 let (dependents, unknown, quotas) = tokio::join!(dependents, unknown, self.count_quotas(set));
-                world.quotas = Some(quotas?);
+                world.checks.quotas = Some(quotas?);
                 Dependents { unknown, ..dependents? }
             }
             // After the settling. Before it, what is read here would be read again.

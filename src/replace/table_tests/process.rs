@@ -70,7 +70,7 @@ pub(super) fn world(cluster: &Cluster, process: &Process) -> World<'static> {
 /// Reads a part of the world.
 pub(super) fn fill(cluster: &Cluster, world: &mut World<'_>, part: Part) {
     match part {
-        Part::Guard => world.guarded = Some(cluster.guard),
+        Part::Guard => world.checks.guarded = Some(cluster.guard),
         Part::Dependents => world.dependents = Some(cluster.dependents()),
         Part::Namespace => {
             let namespace = if cluster.namespace_ends { "" } else { cluster.namespace };
@@ -80,8 +80,8 @@ pub(super) fn fill(cluster: &Cluster, world: &mut World<'_>, part: Part) {
             let last = cluster.last.clone().map_or(LastVersion::Unknown, LastVersion::Seen);
             world.last_version = Some(last);
         }
-        Part::Quotas => world.quotas = Some(cluster.quotas.clone()),
-        Part::DryRuns => world.dry_runs = Some(dry_runs(cluster)),
+        Part::Quotas => world.checks.quotas = Some(cluster.quotas.clone()),
+        Part::DryRuns => world.checks.dry_runs = Some(dry_runs(cluster)),
     }
 }
 

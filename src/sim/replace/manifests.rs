@@ -288,16 +288,16 @@ impl ReadParts {
     /// Fills in a part, if it was read.
     pub(super) fn show(&self, world: &mut World<'_>, part: Part) -> bool {
         match part {
-            Part::Guard => world.guarded = self.guard,
+            Part::Guard => world.checks.guarded = self.guard,
             Part::Dependents => world.dependents = self.dependents.as_ref().map(dependents_of),
-            Part::Quotas => world.quotas = self.room.map(quotas),
+            Part::Quotas => world.checks.quotas = self.room.map(quotas),
             Part::Namespace => world.namespace = self.namespace.map(|number| uid('n', number).unwrap_or_default()),
             Part::LastVersion => {
                 let version =
                     |last: Option<SmallSet>| last.map_or(LastVersion::Unknown, |last| LastVersion::Seen(live(&last)));
                 world.last_version = self.last.map(version);
             }
-            Part::DryRuns => world.dry_runs = world.set.as_ref().filter(|_| self.dry_runs).and_then(dry_runs),
+            Part::DryRuns => world.checks.dry_runs = world.set.as_ref().filter(|_| self.dry_runs).and_then(dry_runs),
         }
         match part {
             Part::Guard => self.guard.is_some(),
