@@ -10,7 +10,7 @@ use super::message;
 use super::request_templates::read_templates;
 use super::scope::is_skipped;
 use super::settings::{Retention, Settings};
-use crate::claims::retention::{Event, Fate, Ordinal, Ownership, PodUid, ReplicaPod, RetentionPolicy, Set};
+use crate::claims::retention::{Event, Fate, Ordinal, Ownership, PodUid, RetentionPolicy};
 use crate::claims::{Claim, retention};
 use crate::templates::{ClaimName, ClaimTemplate};
 use crate::wire::{Denial, Error, Object, Review, read};
@@ -284,16 +284,12 @@ impl<'q> Question<'q> {
         let ownership = Ownership {
             owners: &claim.owners,
             policy: self.policy,
-            set: Set {
-                name: &self.set.metadata.name,
-                uid: &self.set.metadata.uid,
-            },
-            pod: ReplicaPod {
-                name: &pod,
-                uid: match position {
-                    Ordinal::InRange => PodUid::NotAsked,
-                    Ordinal::ScaledDown => PodUid::NoPod,
-                },
+            set_name: &self.set.metadata.name,
+            set_uid: &self.set.metadata.uid,
+            pod: &pod,
+            pod_uid: match position {
+                Ordinal::InRange => PodUid::NotAsked,
+                Ordinal::ScaledDown => PodUid::NoPod,
             },
             ordinal: position,
         };

@@ -25,24 +25,6 @@ pub struct RetentionPolicy {
     pub when_scaled: RetentionType,
 }
 
-/// The StatefulSet of a PVC, by name.
-#[derive(Clone, Copy, Debug)]
-pub struct Set<'a> {
-    /// The name of the StatefulSet.
-    pub name: &'a str,
-    /// The uid of the StatefulSet.
-    pub uid: &'a str,
-}
-
-/// The Pod of the replica.
-#[derive(Clone, Copy, Debug)]
-pub struct ReplicaPod<'a> {
-    /// The name of the Pod: `<set>-<ordinal>`.
-    pub name: &'a str,
-    /// The uid of the Pod, if it exists.
-    pub uid: PodUid<'a>,
-}
-
 /// What is known of a Pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodUid<'a> {
@@ -70,27 +52,16 @@ pub struct Ownership<'a> {
     pub owners: &'a [Owner],
     /// The retention policy.
     pub policy: RetentionPolicy,
-    /// The StatefulSet.
-    pub set: Set<'a>,
-    /// The Pod of the replica.
-    pub pod: ReplicaPod<'a>,
+    /// The name of the StatefulSet.
+    pub set_name: &'a str,
+    /// The uid of the StatefulSet.
+    pub set_uid: &'a str,
+    /// The name of the Pod of the replica: `<set>-<ordinal>`.
+    pub pod: &'a str,
+    /// The uid of that Pod, if it exists.
+    pub pod_uid: PodUid<'a>,
     /// Whether the StatefulSet includes the replica.
     pub ordinal: Ordinal,
-}
-
-/// The state of the owner references of a PVC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// The references match the policy.
-    AsAsked,
-    /// The references do not match; the StatefulSet controller will correct them.
-    Outdated,
-    /// A reference has the name of the StatefulSet or the Pod, and another uid. The StatefulSet controller leaves it.
-    Stale,
-    /// Another controller owns the PVC, so the policy is ignored.
-    Foreign,
-    /// The Pod does not exist. The StatefulSet controller corrects only PVCs of Pods.
-    Unattended,
 }
 
 /// An event that may delete a PVC.
@@ -173,32 +144,19 @@ impl RetentionPolicy {
 }
 
 impl Ownership<'_> {
-    /// The state of the owner references.
-    #[must_use]
-    pub fn standing(&self) -> Standing {
-        if self.has_stale_owner() {
-            Standing::Stale
-        } else if self.pod.uid == PodUid::NoPod {
-            Standing::Unattended
-        } else if self.has_another_controller() {
-            // The controller removes the references to the StatefulSet and the Pod. Then the PVC belongs to the other
-            // controller.
-            if self.is_owned_by_set() || self.is_owned_by_pod() {
-                Standing::Outdated
-            } else {
-                Standing::Foreign
-            }
-        } else if self.has_owner_of_the_first_beta() || !self.is_owned_as(self.policy.asks_for(self.ordinal)) {
-            Standing::Outdated
-        } else {
-            Standing::AsAsked
-        }
-    }
-
     /// True iff the StatefulSet controller leaves the owner references as they are.
     #[must_use]
     pub fn is_up_to_date(&self) -> bool {
-        self.standing() != Standing::Outdated
+        // It leaves a reference with the name of the StatefulSet or the Pod and another uid, and corrects only PVCs of Pods.
+        if self.has_stale_owner() || self.pod_uid == PodUid::NoPod {
+            return true;
+        }
+        if self.has_another_controller() {
+            // It ignores the policy, and removes the references to the StatefulSet and the Pod. Then the PVC belongs to the
+            // other controller.
+            return !self.is_owned_by_set() && !self.is_owned_by_pod();
+        }
+        !self.has_owner_of_the_first_beta() && self.is_owned_as(self.policy.asks_for(self.ordinal))
     }
 
     /// True iff the StatefulSet is an owner of the PVC, controller or not.
@@ -272,12 +230,12 @@ impl Ownership<'_> {
     }
 
     fn referent(&self, owner: &Owner) -> Referent {
-        let is_pod = match self.pod.uid {
+        let is_pod = match self.pod_uid {
             PodUid::Is(uid) => owner.uid == uid,
             PodUid::NoPod => false,
             PodUid::NotAsked => self.names_pod(owner),
         };
-        if owner.uid == self.set.uid {
+        if owner.uid == self.set_uid {
             Referent::Set
         } else if is_pod {
             Referent::Pod
@@ -289,11 +247,11 @@ impl Ownership<'_> {
     }
 
     fn names_set(&self, owner: &Owner) -> bool {
-        owner.api_version == "apps/v1" && owner.kind == "StatefulSet" && owner.name == self.set.name
+        owner.api_version == "apps/v1" && owner.kind == "StatefulSet" && owner.name == self.set_name
     }
 
     fn names_pod(&self, owner: &Owner) -> bool {
-        owner.api_version == "v1" && owner.kind == "Pod" && owner.name == self.pod.name
+        owner.api_version == "v1" && owner.kind == "Pod" && owner.name == self.pod
     }
 
     fn is_owned_by_pod(&self) -> bool {
@@ -309,8 +267,8 @@ impl Ownership<'_> {
     fn has_stale_owner(&self) -> bool {
         let set = self.owners.iter().find(|owner| self.names_set(owner));
         let pod = self.owners.iter().find(|owner| self.names_pod(owner));
-        set.is_some_and(|owner| owner.uid != self.set.uid)
-            || pod.is_some_and(|owner| match self.pod.uid {
+        set.is_some_and(|owner| owner.uid != self.set_uid)
+            || pod.is_some_and(|owner| match self.pod_uid {
                 PodUid::Is(uid) => owner.uid != uid,
                 PodUid::NoPod => true,
                 PodUid::NotAsked => false,
@@ -322,7 +280,7 @@ impl Ownership<'_> {
         !self.policy.retains_all()
             && self.owners.iter().any(|owner| {
                 if self.names_set(owner) {
-                    owner.uid != self.set.uid
+                    owner.uid != self.set_uid
                 } else if self.names_pod(owner) {
                     self.referent(owner) != Referent::Pod
                 } else {

@@ -108,7 +108,7 @@ fn claim_without_pod_is_not_corrected() {
     let policy = RetentionPolicy::read(Some("Retain"), Some("Delete"));
     let left_over = |owners| {
         let mut claim = claim(owners, policy, Ordinal::ScaledDown);
-        claim.pod.uid = PodUid::NoPod;
+        claim.pod_uid = PodUid::NoPod;
         claim
     };
     assert_eq!(left_over(&[]).fate(Event::ScaleDown), Fate::Stays);
@@ -127,7 +127,7 @@ fn pod_not_checked_is_matched_by_name() {
     for owners in ["none none none", "none controller none", "none stale none"] {
         let owners = owners_of(owners);
         let mut claim = claim(&owners, policy, Ordinal::ScaledDown);
-        claim.pod.uid = PodUid::NotAsked;
+        claim.pod_uid = PodUid::NotAsked;
         assert_eq!(claim.fate(Event::ScaleDown), Fate::Goes, "{owners:?}");
         assert_eq!(claim.fate(Event::OrphanSet), Fate::Stays, "{owners:?}");
     }

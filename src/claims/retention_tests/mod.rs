@@ -3,7 +3,7 @@
 mod fates;
 mod references;
 
-use super::{Ordinal, Ownership, PodUid, ReplicaPod, RetentionPolicy, RetentionType, Set};
+use super::{Ordinal, Ownership, PodUid, RetentionPolicy, RetentionType};
 use crate::claims::Owner;
 
 const OTHER: &str = "other";
@@ -34,14 +34,10 @@ fn claim(owners: &[Owner], policy: RetentionPolicy, ordinal: Ordinal) -> Ownersh
     Ownership {
         owners,
         policy,
-        set: Set {
-            name: "web",
-            uid: "set",
-        },
-        pod: ReplicaPod {
-            name: "web-1",
-            uid: PodUid::Is("pod"),
-        },
+        set_name: "web",
+        set_uid: "set",
+        pod: "web-1",
+        pod_uid: PodUid::Is("pod"),
         ordinal,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{OTHER, claim, owners_of};
 use crate::claims::Owner;
-use crate::claims::retention::{Ordinal, Ownership, PodUid, RetentionPolicy, RetentionType, RightfulOwner, Standing};
+use crate::claims::retention::{Ordinal, Ownership, PodUid, RetentionPolicy, RetentionType, RightfulOwner};
 
 /// The results of `isClaimOwnerUpToDate` and `updateClaimOwnerRefForSetAndPod` of Kubernetes 1.37.1.
 ///
@@ -127,10 +127,10 @@ impl Ownership<'_> {
         let foreign = |owner: &&Owner| !self.names_set(owner) && !self.names_pod(owner);
         let mut owners: Vec<_> = self.owners.iter().filter(foreign).cloned().collect();
         if !self.has_another_controller() {
-            let asked = match (self.policy.asks_for(self.ordinal), self.pod.uid) {
-                (RightfulOwner::Set, _) => Some(controller("apps/v1", "StatefulSet", self.set.name, self.set.uid)),
-                (RightfulOwner::Pod, PodUid::Is(uid)) => Some(controller("v1", "Pod", self.pod.name, uid)),
-                (RightfulOwner::Pod, PodUid::NotAsked) => Some(controller("v1", "Pod", self.pod.name, "")),
+            let asked = match (self.policy.asks_for(self.ordinal), self.pod_uid) {
+                (RightfulOwner::Set, _) => Some(controller("apps/v1", "StatefulSet", self.set_name, self.set_uid)),
+                (RightfulOwner::Pod, PodUid::Is(uid)) => Some(controller("v1", "Pod", self.pod, uid)),
+                (RightfulOwner::Pod, PodUid::NotAsked) => Some(controller("v1", "Pod", self.pod, "")),
                 (RightfulOwner::Pod, PodUid::NoPod) | (RightfulOwner::Nobody, _) => None,
             };
             owners.extend(asked.filter(|asked| owners.iter().all(|owner| owner.uid != asked.uid)));
@@ -167,11 +167,11 @@ fn owner_references_match_upstream() {
         let corrected = claim.corrected();
         let ours = |owner: &&Owner| owner.uid != OTHER;
         if answer == "=" {
-            assert!(claim.is_up_to_date(), "{row}: {:?}", claim.standing());
+            assert!(claim.is_up_to_date(), "{row}");
             assert_eq!(corrected, owners, "{row}");
             continue;
         }
-        assert_eq!(claim.standing(), Standing::Outdated, "{row}");
+        assert!(!claim.is_up_to_date(), "{row}");
         let expected: Vec<_> = match answer.as_str() {
             "S" => owners_of("controller none none"),
             "P" => owners_of("none controller none"),
@@ -205,20 +205,23 @@ fn of_others(owners: &[Owner]) -> Vec<Owner> {
 }
 
 #[test]
-fn standing_names_why_references_are_left() {
+fn reference_that_is_left_counts_as_up_to_date() {
     let deletes = RetentionPolicy::read(Some("Delete"), Some("Delete"));
     for (owners, expected) in [
-        ("controller none none", Standing::AsAsked),
-        ("none none none", Standing::Outdated),
-        ("stale none none", Standing::Stale),
-        ("none none controller", Standing::Foreign),
+        ("controller none none", true),
+        ("none none none", false),
+        ("stale none none", true),
+        ("none none controller", true),
+        ("controller none controller", false),
     ] {
-        let owners = owners_of(owners);
-        assert_eq!(claim(&owners, deletes, Ordinal::InRange).standing(), expected);
+        let references = owners_of(owners);
+        let claim = claim(&references, deletes, Ordinal::InRange);
+        assert_eq!(claim.is_up_to_date(), expected, "{owners}");
     }
     let mut unattended = claim(&[], deletes, Ordinal::ScaledDown);
-    unattended.pod.uid = PodUid::NoPod;
-    assert_eq!(unattended.standing(), Standing::Unattended);
+    assert!(!unattended.is_up_to_date());
+    unattended.pod_uid = PodUid::NoPod;
+    assert!(unattended.is_up_to_date());
 }
 
 #[test]
