@@ -1,4 +1,4 @@
-//! Formats that users and other programs read and write.
+//! Formats that users and other programs read and write, and what comes of a call of the Kubernetes API.
 //!
 //! | file | contains |
 //! |---|---|
