@@ -1,7 +1,6 @@
 //! The differences between two lists of templates, and which of them KEP-4650 allows.
 
 use super::quantity::Quantity;
-use super::show::shown;
 use super::template::{ACCESS_MODES, AMOUNTS, ClaimTemplate, POINTERS};
 use crate::json::{self, Map, Value};
 
@@ -75,26 +74,6 @@ pub struct FrozenChange {
 }
 
 impl Diff {
-    /// Every change of the templates in both lists, in short: `data 10Gi -> 20Gi`.
-    #[must_use]
-    pub fn in_short(&self) -> Vec<String> {
-        let mut all = Vec::new();
-        for (names, what) in [(&self.added, "added"), (&self.removed, "removed")] {
-            all.extend(names.iter().map(|name| format!("{} {what}", shown(name))));
-        }
-        for change in &self.changed {
-            let template = shown(&change.template);
-            all.extend(change.changes.iter().map(|one| change_in_short(&template, one)));
-            all.extend(
-                change
-                    .frozen
-                    .iter()
-                    .map(|one| format!("{template} {}", shown(&one.field))),
-            );
-        }
-        all
-    }
-
     /// The differences from `old` to `new`.
     #[must_use]
     pub fn between(old: &[ClaimTemplate], new: &[ClaimTemplate]) -> Self {
@@ -251,12 +230,6 @@ impl TemplateChange {
 }
 
 impl FrozenChange {
-    /// The old and the new value, for messages.
-    #[must_use]
-    pub fn values(&self) -> [String; 2] {
-        [&self.from, &self.to].map(|value| shown(value.as_deref().unwrap_or("nothing")))
-    }
-
     /// The differences in `spec`, except size and VolumeAttributesClass. The maps are those of [`ClaimTemplate::spec`].
     #[must_use]
     pub fn in_spec(old: &Map<Value>, new: &Map<Value>) -> Vec<Self> {
@@ -375,29 +348,6 @@ fn is_same_set(key: &str, from: Option<&Value>, to: Option<&Value>) -> bool {
     };
     let all = |these: &[Value], those: &[Value]| these.iter().all(|one| those.contains(one));
     key == ACCESS_MODES && all(from, to) && all(to, from)
-}
-
-fn change_in_short(template: &str, change: &Change) -> String {
-    let arrow = |from: Option<String>, to: Option<String>| {
-        let word = |value: Option<String>| value.map_or_else(|| "none".to_owned(), |value| shown(&value));
-        format!("{} -> {}", word(from), word(to))
-    };
-    match change {
-        Change::Storage { from, to } => {
-            let sizes = arrow(from.map(|q| q.to_string()), to.map(|q| q.to_string()));
-            format!("{template} {sizes}")
-        }
-        Change::VolumeAttributesClass { from, to } => format!("{template} class {}", arrow(from.clone(), to.clone())),
-        Change::Label(one) | Change::Annotation(one) => {
-            let kind = if matches!(change, Change::Label(_)) {
-                "label"
-            } else {
-                "annotation"
-            };
-            let (key, values) = (shown(&one.key), arrow(one.from.clone(), one.to.clone()));
-            format!("{template} {kind} {key} {values}")
-        }
-    }
 }
 
 #[cfg(test)]

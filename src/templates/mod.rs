@@ -4,6 +4,7 @@
 //! Pure data and functions: no I/O, no clock. The rest of the crate builds on this folder.
 
 pub mod diff;
+mod diff_text;
 pub mod keys;
 pub mod names;
 pub mod pod_volumes;
