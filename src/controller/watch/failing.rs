@@ -27,6 +27,8 @@ pub(crate) struct Failing(Option<ReadFailure>);
 struct ReadFailure {
     since: Instant,
     last: Instant,
+    /// When reads last failed, or went on without an end.
+    seen: Instant,
     why: String,
     /// Since when `why` is the cause that is reported.
     named: Instant,
@@ -35,21 +37,30 @@ struct ReadFailure {
 impl Failing {
     /// A read failed. The cause that is reported changes at most once a minute, and not with the numbers in its message.
     pub(crate) fn failed(&mut self, why: String, now: Instant) {
-        let before = self.0.take().filter(|before| now - before.last < QUIET);
+        let before = self.0.take().filter(|before| now - before.seen < QUIET);
         let Some(mut before) = before else {
             self.0 = Some(ReadFailure {
                 since: now,
                 last: now,
+                seen: now,
                 why,
                 named: now,
             });
             return;
         };
-        before.last = now;
+        (before.last, before.seen) = (now, now);
         if now - before.named >= REPORTED && !is_same_cause(&before.why, &why) {
             (before.why, before.named) = (why, now);
         }
         self.0 = Some(before);
+    }
+
+    /// A list has begun, or one of its pages was read. That is no success: a page after it may come too late, when the
+    /// list has expired (410), and a list of many pages takes longer than [`QUIET`].
+    pub(crate) fn lists(&mut self, now: Instant) {
+        if let Some(failure) = &mut self.0 {
+            failure.seen = now;
+        }
     }
 
     /// A read succeeded.
@@ -65,7 +76,7 @@ impl Failing {
     /// Why reads have failed for a minute or longer, if so.
     pub(crate) fn reported(&self, now: Instant) -> Option<&str> {
         let failure = self.0.as_ref()?;
-        let is_due = failure.last - failure.since >= REPORTED && now - failure.last < QUIET;
+        let is_due = failure.last - failure.since >= REPORTED && now - failure.seen < QUIET;
         is_due.then_some(&*failure.why)
     }
 }
@@ -105,7 +116,7 @@ mod tests {
     use super::{Failing, of_watch};
     use crate::rollout::fixtures::rows;
 
-    /// What happens, by the second: a failure with this cause, or `ok`. Then what is reported at this second.
+    /// What happens, by the second: a failure with this cause, a `page` of a list, or `ok`. Then what is reported at this second.
     const ROWS: &str = "
         nothing                           |                                                     | 1000 |
         a failure                         | 0: 403 a                                            | 60   |
@@ -117,6 +128,9 @@ mod tests {
         other numbers                     | 0: 504 timeout after 31 s, 70: 504 timeout after 32 s | 80 | 504 timeout after 31 s
         another cause, soon               | 0: 403 a, 59: 500 b, 61: 403 a                      | 62   | 403 a
         another cause, later              | 0: 403 a, 60: 500 b, 100: 403 a                     | 110  | 500 b
+        a list that expires after minutes | 0: 410 a, 90: page, 180: page, 270: 410 a           | 271  | 410 a
+        and begins again                  | 0: 410 a, 100: page, 200: 410 a, 310: page          | 400  | 410 a
+        a failure, and then a slow list   | 0: 410 a, 90: page, 180: page                       | 200  |
     ";
 
     #[test]
@@ -128,6 +142,7 @@ mod tests {
             for (second, event) in events.split(", ").filter_map(|event| event.split_once(": ")) {
                 match event {
                     "ok" => failing.succeeded(),
+                    "page" => failing.lists(at(second)),
                     why => failing.failed(why.to_owned(), at(second)),
                 }
             }

@@ -175,7 +175,12 @@ fn drive<K: Send + 'static>(
             match next {
                 Ok(None) => break,
                 Err(_) => {}
-                Ok(Some(Ok(event))) => on_event(event),
+                Ok(Some(Ok(event))) => {
+                    if was_failing {
+                        lock(&failing).lists(Instant::now());
+                    }
+                    on_event(event);
+                }
                 Ok(Some(Err(error))) => {
                     metrics.watch_error(resource);
                     open.set_failing(note(&failing, &error));
@@ -232,4 +237,34 @@ fn resource_label<K: Resource<DynamicType = ()>>() -> &'static str {
 /// Requeues a set. The error is ignored: during the shutdown nobody receives any more.
 pub(crate) fn send(requeue: &RequeueSender, namespace: &str, set: &str) {
     let _ = requeue.unbounded_send(ObjectRef::new(set).within(namespace));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::stream;
+
+    use super::{Arc, Event, Instant, Noted, drive, lock};
+    use crate::controller::metrics::controller::ControllerMetrics;
+
+    /// Each attempt to list tens of thousands of objects takes minutes, and then the list has expired.
+    #[tokio::test]
+    async fn list_that_always_expires_is_reported() {
+        for (what, events, expected) in [
+            ("nothing", vec![], None),
+            ("a page", vec![Event::Init, Event::InitApply(())], Some("410 a")),
+            ("the whole list", vec![Event::Init, Event::InitDone], None),
+        ] {
+            let noted = Noted::from(Arc::<ControllerMetrics>::default());
+            let (failing, now) = (Arc::clone(&noted.failing), Instant::now());
+            let [before, after] = [now - Duration::from_secs(100), now + Duration::from_secs(100)];
+            lock(&failing).failed("410 a".to_owned(), before);
+            let events = stream::iter(events.into_iter().map(Ok));
+            let mut task = drive(events, "pods", noted, |_| {});
+            (&mut task.0).await.expect("an end");
+            lock(&failing).failed("410 a".to_owned(), after);
+            assert_eq!(lock(&failing).reported(after), expected, "{what}");
+        }
+    }
 }
