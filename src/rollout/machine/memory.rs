@@ -29,6 +29,10 @@ const LATE: Seconds = 3;
 /// The longest pause after a failed reconcile in seconds, unless the API server asks for more.
 const MAX_BACKOFF: u32 = 60;
 
+/// The longest pause that is kept because the API server asks for it. A webhook that denies a request also answers in its
+/// name, with any number (kubernetes/kubernetes, `ToStatusErr` of `apiserver/pkg/admission/plugin/webhook/errors`).
+const MAX_REQUESTED: u32 = 300;
+
 /// An object that is written. The Pods of a set are evicted one at a time, and the steps of a re-creation follow one
 /// another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -217,11 +221,11 @@ impl<K: Kinds> SetMemory<K> {
     }
 
     /// The reconcile failed. Returns the pause until the next one: a second, doubling up to a minute, or as the API
-    /// server asks.
+    /// server asks, up to five minutes.
     pub fn failed(&mut self, requested: u32) -> Seconds {
         self.failures = self.failures.saturating_add(1);
         let pause = (1_u32 << (self.failures - 1).min(6)).min(MAX_BACKOFF);
-        pause.max(requested).into()
+        pause.max(requested.min(MAX_REQUESTED)).into()
     }
 
     /// The reconcile did not fail.
