@@ -70,6 +70,18 @@ pub enum RoundOutcome {
     Overtaken,
 }
 
+impl<K: Kinds> AttemptedWrite<'_, K> {
+    /// What is written.
+    fn object(&self) -> WrittenObject<K::Uid> {
+        match self {
+            Self::Apply { uid, .. } => WrittenObject::Claim((*uid).clone()),
+            Self::Set(_) => WrittenObject::Set,
+            Self::Evict(_) => WrittenObject::Evicted,
+            Self::Step { .. } => WrittenObject::ReCreated,
+        }
+    }
+}
+
 impl<K: Kinds> SetMemory<K> {
     /// Notes the answer to a write. Returns the outcome for the round.
     ///
@@ -85,6 +97,10 @@ impl<K: Kinds> SetMemory<K> {
         answer: WriteReply<K>,
         now: Seconds,
     ) -> Result<RoundOutcome, String> {
+        // Whatever it is, it is an answer.
+        if !matches!(answer, WriteReply::Unsure(_)) {
+            self.unanswered.remove(&attempt.object());
+        }
         match attempt {
             AttemptedWrite::Apply { .. } => self.apply_answered(attempt, answer, now),
             AttemptedWrite::Set(write) => self.set_answered(write, answer, now),
@@ -99,10 +115,10 @@ impl<K: Kinds> SetMemory<K> {
         answer: WriteReply<K>,
         now: Seconds,
     ) -> Result<RoundOutcome, String> {
-        let AttemptedWrite::Apply { uid, label, write, .. } = attempt else {
+        let AttemptedWrite::Apply { label, write, .. } = attempt else {
             return Ok(RoundOutcome::Nothing);
         };
-        let object = WrittenObject::Claim((*uid).clone());
+        let object = attempt.object();
         match answer {
             WriteReply::Done(Some(claim)) => {
                 last_applies::note::<K>(&mut self.applies, label, &claim, now);
@@ -110,10 +126,7 @@ impl<K: Kinds> SetMemory<K> {
             }
             WriteReply::Done(None) => {}
             WriteReply::Undone(message) => self.note_denied(attempt, (K::changed_by_others(), message), None, now),
-            WriteReply::Denied { cause, message, stored } => {
-                self.unanswered.remove(&object);
-                self.note_denied(attempt, (cause, message), stored, now);
-            }
+            WriteReply::Denied { cause, message, stored } => self.note_denied(attempt, (cause, message), stored, now),
             WriteReply::Overtaken(..) if !self.is_stuck(&object, write, now) => return Ok(RoundOutcome::Overtaken),
             WriteReply::Overtaken(cause, message) => self.note_denied(attempt, (cause, message), None, now),
             WriteReply::Unsure(why) if !self.is_unanswered(&object) => return Err(why),
@@ -154,7 +167,6 @@ impl<K: Kinds> SetMemory<K> {
             WriteReply::Done(_) => {
                 (self.undone, self.write_denied) = (None, None);
                 self.overtaken.remove(&object);
-                self.unanswered.remove(&object);
                 return Ok(RoundOutcome::Nothing);
             }
             WriteReply::Undone(what) => {

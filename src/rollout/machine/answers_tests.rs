@@ -1,8 +1,8 @@
 use super::{AttemptedWrite, RoundOutcome, WriteReply};
 use crate::rollout::Refusal;
 use crate::rollout::fixtures::label;
-use crate::rollout::machine::RetriedWrite;
 use crate::rollout::machine::fixtures::{OfTests, TestMemory, claim};
+use crate::rollout::machine::{RetriedWrite, WrittenObject};
 
 type TestReply = WriteReply<OfTests>;
 
@@ -139,6 +139,28 @@ fn write_without_answer_counts_as_denied_after_a_minute() {
         }
         let expected = (AGAIN, Some(expected.to_owned()));
         assert_eq!(answered(&mut memory, kind, unsure(), 1000), expected, "{kind}");
+    }
+}
+
+/// One call without an answer then counts as denied for no other object.
+#[test]
+fn any_answer_ends_the_row_of_those_without_one() {
+    let undone = || WriteReply::Undone("the annotation staged".to_owned());
+    for kind in ["apply", "set"] {
+        for (what, reply, expected) in [
+            ("no answer", unsure(), true),
+            ("changed", overtaken(), false),
+            ("denied", denied(), false),
+            ("undone", undone(), false),
+        ] {
+            let mut memory = TestMemory::default();
+            for _ in 0..Refusal::UNANSWERED {
+                answered(&mut memory, kind, unsure(), 1000);
+            }
+            answered(&mut memory, kind, reply, 1000);
+            let other = WrittenObject::Claim("c".to_owned());
+            assert_eq!(memory.is_unanswered(&other), expected, "{kind}: {what}");
+        }
     }
 }
 
