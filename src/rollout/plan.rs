@@ -218,11 +218,8 @@ fn nothing(snapshot: &Snapshot, idle: &Idle) -> Plan {
     // The write that makes the hold last, and by which the policy knows it.
     let holds = is_to_be_held && !writes_are_refused(snapshot);
     let hold = holds.then(|| Action::HoldStaged(snapshot.set.version()));
-    // The storage goes on with what was withdrawn.
-    let places = match idle {
-        Idle::Withdrawn => spending::left(snapshot),
-        _ => PlaceDemand::default(),
-    };
+    // The storage goes on with what was written, whatever the reason.
+    let places = spending::left(snapshot);
     let is_left = spending::is_waited_for(snapshot, &places);
     let requeue_after = requeue_after.or(is_left.then_some(spending::RECHECK));
     Plan {

@@ -169,7 +169,7 @@ fn takes_place(assessment: &ClaimAssessment<'_>) -> bool {
     (assessment.state.is_in_motion() || assessment.is_in_motion()) && !is_on_the_node
 }
 
-/// The places of the PVCs that a withdrawn staging left in motion.
+/// The places of the PVCs that were left in motion where nothing is rolled out any more.
 pub(super) fn left(snapshot: &Snapshot) -> PlaceDemand {
     let moving = snapshot.claims.values().filter(|claim| assessment::moves(claim));
     let moving = moving.filter_map(|claim| {

@@ -143,7 +143,11 @@ impl ClassPlaces {
         });
         snapshot.budgets.classes = budgets.collect();
         let planned = plan(snapshot);
-        let is_less = known.taken.note(snapshot, &planned.places);
+        let is_less = if snapshot.claims.is_empty() {
+            known.taken.keep(&uid)
+        } else {
+            known.taken.note(snapshot, &planned.places)
+        };
         if is_less {
             self.requeue_next(&known, now);
         }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use futures::channel::mpsc;
 
 use super::{ClassLimits, ClassPlaces};
+use crate::gate::Idle;
 use crate::json::Value;
 use crate::rollout::fixtures::{owner, web};
 use crate::rollout::{Action, Plan, Snapshot};
@@ -71,6 +72,22 @@ fn third_set_waits_until_a_place_is_free() {
     assert_eq!(writes(&places, "a", &[]), 0);
     places.retain(|uid| uid != "b", 1000);
     assert_eq!(writes(&places, "a", &[]), 1);
+}
+
+/// The policy is not registered for a while: the PVCs are not part of the decision, but the storage works on them.
+#[test]
+fn place_stays_while_the_claims_are_not_known() {
+    let places = at_once(1);
+    assert_eq!(writes(&places, "a", &["a"]), 1);
+    plan_at(&places, ("a", 1000), true, &[]);
+    let mut halted = set("a");
+    halted.now = 1010;
+    halted.claims.clear();
+    halted.halted = Some(Idle::PolicyMissing { unread: None });
+    places.plan(&mut halted, Vec::new);
+    assert_eq!(writes_at(&places, "b", 1020, &[]), 0);
+    // Not for ever.
+    assert_eq!(writes_at(&places, "b", 1600, &[]), 1);
 }
 
 #[test]

@@ -202,6 +202,14 @@ impl TakenPlaces {
         self.by_set.remove(uid).is_some()
     }
 
+    /// The PVCs of the StatefulSet are not known now: those in motion keep their places. True iff it waited.
+    pub(super) fn keep(&mut self, uid: &str) -> bool {
+        let waited = self.waits_no_more(uid);
+        self.by_set
+            .retain(|known, held| known != uid || !held.moving.is_empty());
+        waited
+    }
+
     /// The StatefulSet does not wait any more. True iff it did.
     pub(super) fn waits_no_more(&mut self, uid: &str) -> bool {
         let waits = self.by_set.get_mut(uid).map(|held| std::mem::take(&mut held.waits));

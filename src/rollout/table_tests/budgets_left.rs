@@ -28,6 +28,25 @@ fn word(web: &mut Snapshot, word: &str, numbers: &[u32]) {
     }
 }
 
+/// Why nothing is rolled out any more.
+const STOPPED: &str = "
+    withdrawn                    | withdrawn
+    only new PVCs get the change | OnClaimDelete
+    the lists fail               | unlisted
+";
+
+#[test]
+fn claim_in_motion_keeps_its_place_when_the_rollout_stops() {
+    for [row, change] in rows(STOPPED) {
+        let mut web = web();
+        act(&mut web, "budget 1 0, expanding 2", word);
+        act(&mut web, change, common);
+        let found = plan(&web);
+        assert!(found.places.moving.contains_key("data-web-2-uid"), "{row}");
+        assert_eq!((found.places.moving.len(), found.settled), (1, false), "{row}");
+    }
+}
+
 /// What an earlier staging left in motion; the claims that are written.
 const LEFT: &str = "
     nothing                            |                                               | data-web-2
