@@ -174,6 +174,16 @@ fn no_place_is_held_for_ever() {
     }
 }
 
+/// A StatefulSet whose reconciles fail is not planned again.
+#[test]
+fn place_ends_also_after_the_clock_was_set_back() {
+    let places = at_once(1);
+    assert_eq!(writes_at(&places, "a", 100_000, &["a"]), 1);
+    for (now, expected) in [(1000, 0), (1599, 0), (1600, 1)] {
+        assert_eq!(writes_at(&places, "b", now, &[]), expected, "{now}");
+    }
+}
+
 #[test]
 fn waiting_set_names_who_has_the_place_for_longest() {
     let places = at_once(2);

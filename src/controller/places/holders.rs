@@ -55,6 +55,14 @@ impl PlaceHolder {
         late.map(|(uid, _)| uid.clone()).collect()
     }
 
+    /// None of its times is later than now.
+    fn begin_at_latest(&mut self, now: Seconds) {
+        let times = self.moving.values_mut().map(|(_, since)| since);
+        let times = times.chain(self.waits.values_mut().map(|waits| &mut waits.since));
+        let times = times.chain([&mut self.planned]);
+        times.for_each(|since| *since = (*since).min(now));
+    }
+
     /// True iff it was not planned for too long to have a place, or to get one.
     fn is_stale(&self, now: Seconds) -> bool {
         self.planned.saturating_add(STALE) <= now
@@ -81,15 +89,13 @@ impl PlaceHolder {
 impl TakenPlaces {
     /// The StatefulSet of this uid, namespace and name, which is planned now.
     pub(crate) fn begin(&mut self, uid: &str, [namespace, name]: [&str; 2], now: Seconds) -> &PlaceHolder {
+        // The clock may have been set back. Those that are not planned again have no other end.
+        self.by_set.values_mut().for_each(|held| held.begin_at_latest(now));
         let held = self.by_set.entry(uid.to_owned()).or_default();
         if held.name.is_empty() {
             (held.namespace, held.name) = (namespace.to_owned(), name.to_owned());
         }
         held.planned = now;
-        // The clock may have been set back.
-        let times = held.moving.values_mut().map(|(_, since)| since);
-        let times = times.chain(held.waits.values_mut().map(|waits| &mut waits.since));
-        times.for_each(|since| *since = (*since).min(now));
         held
     }
 

@@ -52,7 +52,8 @@ pub fn due(
         moving(progress).filter(|(_, claim)| since(claim).is_some_and(|since| since.saturating_add(PATIENCE) <= now));
     let is_unread = |uid: &str| {
         let event = events.get(uid);
-        event.is_none_or(|event| event.read_at.saturating_add(PAUSE) <= now)
+        // The clock may have been set back.
+        event.is_none_or(|event| !(event.read_at..event.read_at.saturating_add(PAUSE)).contains(&now))
     };
     let mut unread = long.filter(|(uid, _)| is_unread(uid));
     unread.next().map(|(uid, _)| uid.to_owned())

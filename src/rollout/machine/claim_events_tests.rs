@@ -36,6 +36,7 @@ fn events_are_read_after_30_seconds_and_then_every_5_minutes() {
         ),
         ("read not long ago", Expanding, Some(1000), Some(1060), 1359, false),
         ("read long ago", Expanding, Some(1000), Some(1060), 1360, true),
+        ("the clock was set back", Expanding, Some(1000), Some(9000), 1060, true),
     ] {
         let mut events = read_at.map(read).unwrap_or_default();
         let due = due(&mut events, &progress(state), |_| since, now);
