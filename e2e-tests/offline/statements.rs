@@ -182,6 +182,26 @@ fn form_has_the_commands_of_the_page() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// `0.0.0.0` is no address of a Pod in a cluster with IPv6 alone: neither probes nor API servers would reach it.
+#[test]
+fn processes_listen_on_ipv6_as_well() -> anyhow::Result<()> {
+    let mut count = 0;
+    for file in [
+        "deploy/controller/deployment.yaml",
+        "deploy/webhook/deployment.yaml",
+        "charts/claim-rollout/templates/controller.yaml",
+        "charts/claim-rollout/templates/webhook.yaml",
+        "src/cli/controller.rs",
+        "src/cli/webhook.rs",
+    ] {
+        let text = text(file)?;
+        assert!(!text.contains("0.0.0.0"), "{file}");
+        count += text.matches("[::]:").count();
+    }
+    assert_eq!(count, 8, "an address of the controller, and two of the webhook");
+    Ok(())
+}
+
 /// The rows of the table with this header, cell by cell.
 fn table<'t>(text: &'t str, header: &str) -> anyhow::Result<Vec<Vec<&'t str>>> {
     let (_, rest) = text.split_once(header).with_context(|| format!("no table {header}"))?;

@@ -20,8 +20,9 @@ use crate::templates::MaxInMotion;
 /// Roll out staged changes of volumeClaimTemplates to PVCs, in all namespaces or in that of --namespace
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Arguments {
-    /// Address to serve /healthz, /readyz and /metrics on; with port 0 a free port, which is logged
-    #[arg(long, default_value = "0.0.0.0:8080", env = "CLAIM_ROLLOUT_HEALTH_ADDRESS")]
+    /// Address to serve /healthz, /readyz and /metrics on; with port 0 a free port, which is logged. `[::]` is also every
+    /// address of IPv4
+    #[arg(long, default_value = "[::]:8080", env = "CLAIM_ROLLOUT_HEALTH_ADDRESS")]
     health_address: SocketAddr,
     /// Number of StatefulSets to reconcile at the same time
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
@@ -78,7 +79,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, args: Arguments) -> anyhow::
     service::log(args.log_format);
     let settings = settings(args.settings.as_deref())?;
     let client = cluster.connect_quietly().await?;
-    let listener = TcpListener::bind(args.health_address)
+    let listener = TcpListener::bind(service::known_here(args.health_address))
         .await
         .with_context(|| format!("failed to listen on {}", args.health_address))?;
     tracing::info!(address = %listener.local_addr()?, "serving health endpoints");

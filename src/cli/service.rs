@@ -1,6 +1,7 @@
 //! Shared by the subcommands that run until they are stopped.
 
 use std::io::IsTerminal as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use clap::ValueEnum;
 #[cfg(unix)]
@@ -51,6 +52,21 @@ pub(crate) fn log(format: LogFormat) {
     }
 }
 
+/// The address to listen on in place of this one. `[::]` is every address of this host: those of IPv6, and on Linux those
+/// of IPv4 as well (`man 7 ipv6`, `IPV6_V6ONLY`). A kernel without IPv6 does not know it, so there it becomes `0.0.0.0`.
+pub(crate) fn known_here(address: SocketAddr) -> SocketAddr {
+    let has_ipv6 = || UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).is_ok();
+    known(address, has_ipv6)
+}
+
+fn known(address: SocketAddr, has_ipv6: impl FnOnce() -> bool) -> SocketAddr {
+    if address.ip() == IpAddr::from(Ipv6Addr::UNSPECIFIED) && !has_ipv6() {
+        SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()))
+    } else {
+        address
+    }
+}
+
 /// Completes at the first SIGTERM or SIGINT.
 #[cfg(unix)]
 pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
@@ -80,6 +96,7 @@ pub(crate) fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Seek as _};
+    use std::net::{TcpListener, TcpStream};
     use std::sync::Arc;
 
     use axum::http::{Request, Response};
@@ -87,7 +104,7 @@ mod tests {
     use kube::client::Body;
     use serde::Deserialize;
 
-    use super::filter;
+    use super::{filter, known, known_here};
 
     /// A value in an environment variable of a Pod.
     const MARKER: &str = "pA55w0rd-0f-a-P0d";
@@ -131,6 +148,29 @@ mod tests {
         file.rewind().unwrap();
         file.read_to_string(&mut text).unwrap();
         text
+    }
+
+    #[test]
+    fn any_address_without_ipv6_is_that_of_ipv4() {
+        for (address, has_ipv6, expected) in [
+            ("[::]:8443", true, "[::]:8443"),
+            ("[::]:8443", false, "0.0.0.0:8443"),
+            ("[::1]:8443", false, "[::1]:8443"),
+            ("10.0.0.1:8443", false, "10.0.0.1:8443"),
+        ] {
+            let found = known(address.parse().unwrap(), || has_ipv6);
+            assert_eq!(found.to_string(), expected, "{address} {has_ipv6}");
+        }
+    }
+
+    #[test]
+    fn any_address_is_reached_by_ipv4_and_ipv6() {
+        let listener = TcpListener::bind(known_here("[::]:0".parse().unwrap())).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let has_ipv6 = TcpListener::bind("[::1]:0").is_ok();
+        for host in ["127.0.0.1", "::1"].into_iter().take(1 + usize::from(has_ipv6)) {
+            assert!(TcpStream::connect((host, port)).is_ok(), "{host}");
+        }
     }
 
     #[test]

@@ -43,8 +43,8 @@ const PAUSES: Pauses = Pauses {
 /// to the webhook configurations in deploy/webhook.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Arguments {
-    /// Address to listen on, with TLS; with port 0 a free port, which is logged
-    #[arg(long, default_value = "0.0.0.0:8443", env = "CLAIM_ROLLOUT_WEBHOOK_ADDRESS")]
+    /// Address to listen on, with TLS; with port 0 a free port, which is logged. `[::]` is also every address of IPv4
+    #[arg(long, default_value = "[::]:8443", env = "CLAIM_ROLLOUT_WEBHOOK_ADDRESS")]
     address: SocketAddr,
     /// Policy settings file (JSON or YAML); built-in defaults if omitted
     #[arg(long, value_name = "FILE")]
@@ -110,7 +110,7 @@ pub(crate) async fn run(cluster: &ClusterArguments, arguments: Arguments) -> any
         metrics,
     };
     let stop = service::stop_signal()?;
-    let running = server.listen(arguments.address, shown.identity())?;
+    let running = server.listen(service::known_here(arguments.address), shown.identity())?;
     tracing::info!(address = %running.address(), "serving the policy");
     serve_until(stop, running, (&source, shown), PAUSES).await
 }
@@ -134,7 +134,7 @@ async fn serve_until(
 async fn metrics(address: Option<SocketAddr>) -> anyhow::Result<Arc<WebhookMetrics>> {
     let metrics = Arc::<WebhookMetrics>::default();
     if let Some(address) = address {
-        let listener = TcpListener::bind(address)
+        let listener = TcpListener::bind(service::known_here(address))
             .await
             .with_context(|| format!("failed to listen on {address}"))?;
         tracing::info!(address = %listener.local_addr()?, "serving metrics");

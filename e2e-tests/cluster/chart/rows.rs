@@ -25,11 +25,11 @@ pub(super) const ROWS: &[(&str, &str, Parts)] = &[
     // A changed port is that of the argument, the container, the Service and the probes.
     (B, "webhook.port=10250 webhook.metricsPort=9090 controller.port=9091", &[
         ("Deployment claim-rollout-controller /spec/template/spec/containers/0/ports", r#"[{"containerPort":9091,"name":"metrics"}]"#),
-        ("Deployment claim-rollout-controller /spec/template/spec/containers/0/args", r#"has "--health-address=0.0.0.0:9091""#),
+        ("Deployment claim-rollout-controller /spec/template/spec/containers/0/args", r#"has "--health-address=[::]:9091""#),
         ("Deployment claim-rollout-controller /spec/template/spec/containers/0/*Probe/httpGet/port", r#""metrics""#),
         ("Deployment claim-rollout-webhook /spec/template/spec/containers/0/ports", r#"[{"containerPort":10250,"name":"https"},{"containerPort":9090,"name":"metrics"}]"#),
-        ("Deployment claim-rollout-webhook /spec/template/spec/containers/0/args", r#"has "--address=0.0.0.0:10250""#),
-        ("Deployment claim-rollout-webhook /spec/template/spec/containers/0/args", r#"has "--metrics-address=0.0.0.0:9090""#),
+        ("Deployment claim-rollout-webhook /spec/template/spec/containers/0/args", r#"has "--address=[::]:10250""#),
+        ("Deployment claim-rollout-webhook /spec/template/spec/containers/0/args", r#"has "--metrics-address=[::]:9090""#),
         ("Deployment claim-rollout-webhook /spec/template/spec/containers/0/*Probe/httpGet/port", r#""https""#),
         ("Service claim-rollout-webhook /spec/ports/0/port", "443"),
         ("Service claim-rollout-webhook /spec/ports/0/targetPort", r#""https""#),
