@@ -120,6 +120,9 @@ pub(super) const ROWS: &[(&str, &str, Parts)] = &[
         ("Deployment claim-rollout-webhook /spec/template/metadata/labels/a", r#""b""#),
         ("Deployment claim-rollout-webhook /spec/template/spec/topologySpreadConstraints/0/maxSkew", "2"),
         ("Deployment claim-rollout-webhook /spec/template/spec/hostNetwork", "true"),
+        // Two replicas of one node would need the same ports.
+        ("Deployment claim-rollout-webhook /spec/strategy/rollingUpdate", r#"{"maxSurge":0,"maxUnavailable":1}"#),
+        ("Deployment claim-rollout-controller /spec/strategy", "null"),
         ("Deployment claim-rollout-webhook /spec", "lacks runAsUser"),
         ("ServiceAccount claim-rollout-webhook /metadata/annotations", r#"{"e":"f"}"#),
         ("PodDisruptionBudget claim-rollout-webhook /metadata", "null"),
