@@ -9,12 +9,18 @@ app.kubernetes.io/name: claim-rollout
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{- /* The labels of each object. Some objects add labels, whose keys must not be here as well: YAML allows a key once. */}}
 {{- define "claim-rollout.labels" -}}
 {{- $own := include "claim-rollout.selectorLabels" . | fromYaml -}}
 {{- $_ := set $own "app.kubernetes.io/version" .Chart.AppVersion -}}
 {{- $_ := set $own "app.kubernetes.io/managed-by" .Release.Service -}}
 {{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_") -}}
-{{ toYaml (merge $own .Values.commonLabels) }}
+{{ toYaml (merge $own (omit .Values.commonLabels "app.kubernetes.io/component" "claim-rollout.io/guard" "rbac.authorization.k8s.io/aggregate-to-view" "rbac.authorization.k8s.io/aggregate-to-edit")) }}
+{{- end }}
+
+{{- /* The labels of an object for another program, which finds it by them. Arguments: the root, and a map. */}}
+{{- define "claim-rollout.labelsWith" -}}
+{{ toYaml (merge (dict) (index . 1) (include "claim-rollout.labels" (index . 0) | fromYaml)) }}
 {{- end }}
 
 {{- /* The annotations of an object: its own ones, and those of all objects. Arguments: the root, and a map. */}}
@@ -150,6 +156,15 @@ namespaceSelector:
 {{- /* The setting retention; Ignore if it is not set. */}}
 {{- define "claim-rollout.retention" -}}
 {{- .Values.policy.settings.retention | default "Ignore" }}
+{{- end }}
+
+{{- /* A pattern for the names of our webhooks. Kubewarden makes them from those of the policy objects, which contain the fullname. */}}
+{{- define "claim-rollout.webhooks" -}}
+.*claim-rollout.*
+{{- $fullname := include "claim-rollout.fullname" . }}
+{{- if and (eq .Values.admission "kubewarden") (not (contains "claim-rollout" $fullname)) -}}
+|clusterwide-{{ $fullname }}(-.*)?[.]kubewarden[.]admission
+{{- end }}
 {{- end }}
 
 {{- /* The Secret with the certificate of the webhook, if the webhook does not make it. */}}

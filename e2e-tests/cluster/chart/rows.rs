@@ -174,6 +174,21 @@ pub(super) const ROWS: &[(&str, &str, Parts)] = &[
         ("MutatingWebhookConfiguration * /webhooks/*/namespaceSelector", TEAM_A),
         ("ValidatingWebhookConfiguration * /webhooks/*/namespaceSelector", TEAM_A),
     ]),
+    // A label of all objects, which an object has with another value.
+    (B, "commonLabels.team=a serviceMonitor.enabled=true serviceMonitor.labels.team=b prometheusRule.enabled=true prometheusRule.labels.team=c dashboard.enabled=true dashboard.labels.team=d", &[
+        ("ServiceMonitor * /metadata/labels/team", r#""b""#),
+        ("PrometheusRule * /metadata/labels/team", r#""c""#),
+        ("ConfigMap claim-rollout-dashboard /metadata/labels/team", r#""d""#),
+        ("Deployment * /metadata/labels/team", r#""a""#),
+    ]),
+    (B, "commonLabels.app\\.kubernetes\\.io/component=storage", &[
+        ("Deployment claim-rollout-webhook /metadata/labels", r#"has "app.kubernetes.io/component":"webhook""#),
+    ]),
+    // The API server counts the webhooks of Kubewarden by the names of the policy objects.
+    (K, "fullnameOverride=volumes prometheusRule.enabled=true", &[
+        ("PrometheusRule * /spec", r#"has name=~\".*claim-rollout.*|clusterwide-volumes(-.*)?[.]kubewarden[.]admission\""#),
+    ]),
+    (K, "prometheusRule.enabled=true", &[("PrometheusRule * /spec", "lacks clusterwide")]),
     // Another name reaches the arguments and the accounts, too.
     (B, "fullnameOverride=volumes", &[
         ("Deployment volumes-webhook /spec/template/spec/containers/0/args", r#"has "--name=volumes-webhook""#),
