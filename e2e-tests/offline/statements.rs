@@ -203,6 +203,28 @@ fn processes_listen_on_ipv6_as_well() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// With `retention: Deny` scale-downs fail as well while the policy does not answer.
+#[test]
+fn policy_that_is_removed_is_removed_whole() -> anyhow::Result<()> {
+    let mut count = 0;
+    for document in documents()? {
+        let text = std::fs::read_to_string(&document)?;
+        for line in text
+            .lines()
+            .filter(|line| line.contains("kubectl delete mutatingwebhookconfiguration"))
+        {
+            assert!(
+                line.contains(",validatingwebhookconfiguration"),
+                "{}: {line}",
+                document.display()
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 1, "{count}");
+    Ok(())
+}
+
 /// The rows of the table with this header, cell by cell.
 fn table<'t>(text: &'t str, header: &str) -> anyhow::Result<Vec<Vec<&'t str>>> {
     let (_, rest) = text.split_once(header).with_context(|| format!("no table {header}"))?;
