@@ -10,15 +10,20 @@ use crate::api::Settings;
 use crate::claims::class::Known;
 use crate::cli::drift::find::DriftSet;
 use crate::gate::target::policy_in_force;
-use crate::templates::UpdatePolicy;
+use crate::rollout::missing_volumes;
+use crate::templates::{Restart, UpdatePolicy};
 
 /// The account of the controller, once for each group of rights that it needs for these sets under these settings.
 pub(super) fn of_controller(sets: &[DriftSet], settings: &Settings) -> Vec<Account> {
     let replaces = |seen: &DriftSet| settings.replaces(seen.set.replace_set);
     let recreates = |seen: &DriftSet| policy_in_force(&seen.set, settings) == UpdatePolicy::ReCreate;
+    let evicts = |seen: &DriftSet| {
+        seen.set.restart == Restart::WhenNodeExpansionPends || missing_volumes::is_evicting(&seen.set, settings)
+    };
     let mut accounts = vec![Account::Controller];
     accounts.extend(sets.iter().any(replaces).then_some(Account::Replacing));
     accounts.extend(sets.iter().any(recreates).then_some(Account::ReCreating));
+    accounts.extend(sets.iter().any(evicts).then_some(Account::Evicting));
     accounts
 }
 
@@ -96,7 +101,7 @@ fn of_webhook(webhook: &InstalledWebhook, settings: &Settings) -> Option<Finding
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, DriftSet, Settings, UpdatePolicy, of_controller};
+    use super::{Account, DriftSet, Restart, Settings, UpdatePolicy, of_controller};
     use crate::cli::drift::find::tests::changed;
     use crate::rollout::fixtures::{staged_change, template};
     use crate::templates::ReplaceSet;
@@ -106,7 +111,9 @@ mod tests {
 
     const REPLACE: &str = r#"{"defaultReplaceSet": "WhenComplete"}"#;
 
-    const ROWS: [Row; 6] = [
+    const TEMPLATES: &str = r#"{"templateChanges": "Allow"}"#;
+
+    const ROWS: [Row; 9] = [
         ("nothing asks for more", "{}", |_| {}, &[]),
         (
             "the annotation asks for a replacement",
@@ -136,6 +143,24 @@ mod tests {
                 (seen.set.update_policy, seen.set.staged) = (None, Some(change));
             },
             &[Account::ReCreating],
+        ),
+        (
+            "the annotation asks for evictions",
+            "{}",
+            |seen| seen.set.restart = Restart::WhenNodeExpansionPends,
+            &[Account::Evicting],
+        ),
+        (
+            "Pods follow an added template",
+            TEMPLATES,
+            |seen| seen.set.replace_set = Some(ReplaceSet::WhenComplete),
+            &[Account::Replacing, Account::Evicting],
+        ),
+        (
+            "a template cannot be added without a replacement",
+            TEMPLATES,
+            |_| {},
+            &[],
         ),
     ];
 

@@ -64,12 +64,17 @@ pub(crate) enum By {
 }
 
 impl Probe {
-    /// Reads the error message of the API server; none if it accepted the request.
-    pub(super) fn read(message: Option<&str>) -> Self {
+    /// Reads the error message of the API server; none if it accepted the request. `webhooks` are ours: the names of
+    /// those of Kubewarden begin as those of all objects, which `fullnameOverride` of the chart changes.
+    pub(super) fn read(message: Option<&str>, webhooks: &[InstalledWebhook]) -> Self {
+        let is_ours = |message: &str| {
+            let mut webhooks = webhooks.iter();
+            message.contains(OURS) || webhooks.any(|webhook| message.contains(&format!("\"{}\"", webhook.name)))
+        };
         match message {
             None => Self::Accepted,
             Some(message) if message.contains("denied the request") && message.contains(keys::SYNC) => Self::Denied,
-            Some(message) if message.contains("failed calling webhook") && message.contains("claim-rollout") => {
+            Some(message) if message.contains("failed calling webhook") && is_ours(message) => {
                 Self::Unreachable(message.to_owned())
             }
             Some(message) => Self::Unknown(message.to_owned()),

@@ -59,16 +59,24 @@ fn probe_denied_by_others_is_unknown() {
                 claim-rollout.io/sync: expected one of LockStep, Async, but found Sometimes";
     let away = "Internal error occurred: failed calling webhook \"claim-rollout.claim-rollout.io\": no route";
     let others = "admission webhook \"other.example.com\" denied the request: no";
+    let named =
+        "Internal error occurred: failed calling webhook \"clusterwide-volumes.kubewarden.admission\": no route";
+    let ours_named = read("clusterwide-volumes.kubewarden.admission", "").expect("ours");
     let others_away = "Internal error occurred: failed calling webhook \"other.example.com\": no route";
     let forbidden = "statefulsets.apps is forbidden: User \"bob\" cannot create resource";
     for (message, expected) in [
         (None, Probe::Accepted),
         (Some(ours), Probe::Denied),
         (Some(away), Probe::Unreachable(away.to_owned())),
+        (Some(named), Probe::Unreachable(named.to_owned())),
         (Some(others), unknown(others)),
         (Some(others_away), unknown(others_away)),
         (Some(forbidden), unknown(forbidden)),
     ] {
-        assert_eq!(Probe::read(message), expected, "{message:?}");
+        assert_eq!(
+            Probe::read(message, std::slice::from_ref(&ours_named)),
+            expected,
+            "{message:?}"
+        );
     }
 }

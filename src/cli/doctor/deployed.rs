@@ -103,10 +103,8 @@ impl Deployed {
 
     const fn of(&self, account: Account) -> Option<&OwnDeployment> {
         match account {
-            Account::Controller | Account::Replacing | Account::ReCreating | Account::OpenKruise => {
-                self.controller.as_ref()
-            }
             Account::Webhook => self.webhook.as_ref(),
+            _ => self.controller.as_ref(),
         }
     }
 
@@ -138,7 +136,8 @@ impl Deployed {
 }
 
 impl HelmRelease {
-    /// The command that restores the part in this manifest.
+    /// The command that restores the part in this manifest. Helm 4 applies it on the server, where a field that somebody
+    /// else has changed is a conflict (https://helm.sh/docs/helm/helm_upgrade, `--force-conflicts`).
     fn restore(&self, manifest: &str) -> String {
         let Self {
             namespace,
@@ -149,7 +148,7 @@ impl HelmRelease {
         let value = value.unwrap_or_default();
         format!(
             "helm upgrade {name} oci://ghcr.io/claim-rollout/charts/claim-rollout --version {version} -n {namespace} \
-             --reuse-values{value}"
+             --reuse-values{value} (if it reports a conflict, with --force-conflicts)"
         )
     }
 }
@@ -254,23 +253,28 @@ mod tests {
         let of = Fix::restore;
         let checked = of("deploy/policy.yaml").then(", and check");
         let another = of("deploy/replace-sets.yaml").by("another way");
-        // The fix, and what it is without Helm; what follows the upgrade with Helm.
-        for (fix, by_hand, by_helm) in [
-            (of("deploy/policy.yaml"), file("policy.yaml"), ""),
-            (checked, file("policy.yaml, and check"), ", and check"),
+        let conflict = " (if it reports a conflict, with --force-conflicts)";
+        // The fix, and what it is without Helm; with Helm, the value, and what follows.
+        for (fix, by_hand, [value, then]) in [
+            (of("deploy/policy.yaml"), file("policy.yaml"), ["", ""]),
+            (checked, file("policy.yaml, and check"), ["", ", and check"]),
             (
                 of("deploy/guard"),
                 format!("{apply} {guard}"),
-                " --set guard.enabled=true",
+                [" --set guard.enabled=true", ""],
             ),
-            (of("deploy/crd.yaml"), file("crd.yaml"), ""),
-            (another, "another way".to_owned(), " --set features.replaceSets=true"),
+            (of("deploy/crd.yaml"), file("crd.yaml"), ["", ""]),
+            (
+                another,
+                "another way".to_owned(),
+                [" --set features.replaceSets=true", ""],
+            ),
         ] {
             let helm = Deployed {
                 release: Some(release()),
                 ..Deployed::default()
             };
-            assert_eq!(helm.fix(fix.clone()), format!("{upgrade}{by_helm}"));
+            assert_eq!(helm.fix(fix.clone()), format!("{upgrade}{value}{conflict}{then}"));
             assert_eq!(Deployed::default().fix(fix), by_hand);
             let same = Fix::from("kubectl annotate");
             assert_eq!(helm.fix(same), "kubectl annotate");

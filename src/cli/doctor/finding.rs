@@ -34,9 +34,10 @@ pub(crate) struct Fix {
 pub(super) const OPENKRUISE: &str = "deploy/openkruise.yaml";
 
 /// Values of the chart that install a manifest which is not installed by default.
-const VALUES: [(&str, &str); 4] = [
+const VALUES: [(&str, &str); 5] = [
     ("deploy/guard", "guard.enabled"),
     (OPENKRUISE, "features.openkruise"),
+    ("deploy/evict-pods.yaml", "features.restart"),
     ("deploy/recreate.yaml", "features.reCreate"),
     ("deploy/replace-sets.yaml", "features.replaceSets"),
 ];

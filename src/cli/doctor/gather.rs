@@ -93,7 +93,7 @@ impl Installation {
             version: self.client.apiserver_version().await?.git_version,
             definition: known("customresourcedefinitions", definition, &mut unread)?,
             own_definition: serde_json::to_value(ClaimRollout::crd())?,
-            probe: self.probe().await?,
+            probe: self.probe(webhooks.as_deref().unwrap_or_default()).await?,
             webhooks: readable("webhook configurations", webhooks, &mut unread)?.map_or(Known::Unknown, Known::Found),
             guard: guard.map_or(Known::Unknown, Known::Found),
             lacking,
@@ -284,7 +284,7 @@ impl Installation {
     }
 
     /// Creates a StatefulSet that the policy denies, as a dry run.
-    async fn probe(&self) -> anyhow::Result<Probe> {
+    async fn probe(&self, webhooks: &[InstalledWebhook]) -> anyhow::Result<Probe> {
         let namespace = self.sets.as_deref().unwrap_or("default");
         let sets = cluster::objects(&self.client, Some(namespace), &cluster::sets());
         let parameters = PostParams {
@@ -292,8 +292,8 @@ impl Installation {
             ..PostParams::default()
         };
         match sets.create(&parameters, &invalid_set()?).await {
-            Ok(_) => Ok(Probe::read(None)),
-            Err(kube::Error::Api(status)) => Ok(Probe::read(Some(&status.message))),
+            Ok(_) => Ok(Probe::read(None, webhooks)),
+            Err(kube::Error::Api(status)) => Ok(Probe::read(Some(&status.message), webhooks)),
             Err(error) => Err(error).context("failed to create a StatefulSet as a dry run"),
         }
     }

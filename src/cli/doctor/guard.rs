@@ -116,7 +116,12 @@ fn of_policy(file: &'static str, policy: &GuardPolicy, account: &str) -> Vec<Fin
     if !policy.denies {
         let none = "none: nothing is denied";
         let finding = error("validatingadmissionpolicybinding").but("a binding that denies", none);
-        found.push(finding.fix(apply.clone()));
+        // An apply would add `Deny` to `Warn`, which exclude each other: the actions are a set.
+        let first = format!(
+            ", after kubectl delete validatingadmissionpolicybinding {} --ignore-not-found",
+            policy.name
+        );
+        found.push(finding.fix(apply.clone().then(first)));
     }
     if !policy.fails_closed && part != FAILS_OPEN {
         let ignored = "Ignore: requests that cannot be evaluated are allowed";

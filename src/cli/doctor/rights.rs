@@ -21,6 +21,8 @@ pub(crate) enum Account {
     Replacing,
     /// The same, where it deletes PVCs for the update policy `ReCreate`.
     ReCreating,
+    /// The same, where it evicts Pods.
+    Evicting,
     /// The same, where it updates PVCs of OpenKruise's StatefulSets.
     OpenKruise,
     /// The account of `claim-rollout webhook`.
@@ -54,8 +56,8 @@ impl Account {
     /// The name of the account in the manifests.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Controller | Self::Replacing | Self::ReCreating | Self::OpenKruise => "claim-rollout-controller",
             Self::Webhook => "claim-rollout-webhook",
+            _ => "claim-rollout-controller",
         }
     }
 
@@ -71,6 +73,10 @@ impl Account {
                 include_str!("../../../deploy/replace-sets.yaml"),
             ),
             Self::ReCreating => ("deploy/recreate.yaml", include_str!("../../../deploy/recreate.yaml")),
+            Self::Evicting => (
+                "deploy/evict-pods.yaml",
+                include_str!("../../../deploy/evict-pods.yaml"),
+            ),
             Self::OpenKruise => (OPENKRUISE, include_str!("../../../deploy/openkruise.yaml")),
             Self::Webhook => (
                 "deploy/webhook/rbac.yaml",
@@ -311,6 +317,8 @@ mod tests {
             "create volumesnapshots.snapshot.storage.k8s.io",
         ];
         assert_eq!(recreating, expected.map(|right| (right.to_owned(), false)));
+        let evicting = rights(Account::Evicting);
+        assert_eq!(evicting, [("create pods/eviction".to_owned(), false)]);
         let kruise = rights(Account::OpenKruise);
         let expected = ["get", "list", "watch"].map(|verb| (format!("{verb} statefulsets.apps.kruise.io"), false));
         assert_eq!(kruise, expected);

@@ -98,6 +98,9 @@ pub(super) const FAULTS: &str = "
     no right to replace | lacks Replacing delete statefulsets.apps \
         | Error serviceaccount/claim-rollout/claim-rollout-controller | no right to delete statefulsets.apps \
         | apply -f deploy/replace-sets.yaml, or features.replaceSets=true
+    no right to evict | lacks Evicting create pods/eviction \
+        | Error serviceaccount/claim-rollout/claim-rollout-controller | no right to create pods/eviction \
+        | apply -f deploy/evict-pods.yaml, or features.restart=true in the chart
     no right to read StatefulSets of OpenKruise | lacks OpenKruise \
         | Error serviceaccount/claim-rollout/claim-rollout-controller \
         | no right to get statefulsets.apps.kruise.io, list statefulsets.apps.kruise.io, watch \
@@ -133,7 +136,8 @@ pub(super) const FAULTS: &str = "
         | apply -f deploy/openkruise.yaml
     a policy of the guard that is not bound | policy 0 unbound \
         | Error validatingadmissionpolicybinding/claim-rollout-staged | none: nothing is denied \
-        | apply -f deploy/guard/staged.yaml
+        | apply -f deploy/guard/staged.yaml, after kubectl delete validatingadmissionpolicybinding claim-rollout-staged \
+        --ignore-not-found
     a policy of the guard that fails open | policy 3 open \
         | Error validatingadmissionpolicy/claim-rollout-controller-statefulsets \
         | Ignore: requests that cannot be evaluated are allowed | apply -f deploy/guard/controller.yaml

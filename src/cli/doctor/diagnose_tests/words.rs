@@ -119,6 +119,7 @@ fn lacks(facts: &mut InstallationFacts, text: &str) {
     let account = match name {
         "Controller" => Account::Controller,
         "Replacing" => Account::Replacing,
+        "Evicting" => Account::Evicting,
         _ => Account::OpenKruise,
     };
     let mut rights = account.rights().expect("a manifest");
