@@ -18,6 +18,7 @@ use super::live::LiveSet;
 use super::step::{End, Fault, Part, SetVersion, Step, Waits};
 use super::world::{DependentPod, Dependents, LastVersion, ReportOwner, World};
 use crate::api::ReplacementReason as Reason;
+use crate::templates::names;
 
 /// How long no object must have referred to the old set before it is let go. The caches of the controllers follow
 /// within this time; a StatefulSet controller that does not see the old ControllerRevisions would create new ones.
@@ -247,12 +248,8 @@ fn collector(world: &World<'_>, message: String) -> Step {
 /// since then, because its selector matches them too.
 fn orphans(set: &LiveSet, dependents: &Dependents) -> Vec<JournaledPod> {
     let is_replica = |pod: &DependentPod| {
-        let ordinal = pod
-            .name
-            .strip_prefix(set.name())
-            .and_then(|rest| rest.strip_prefix('-'));
-        let ordinal = ordinal.and_then(|digits| digits.parse().ok());
-        ordinal.is_some_and(|ordinal: i64| set.ordinals().contains(&ordinal))
+        let place = names::stem_and_ordinal(&pod.name);
+        place.is_some_and(|(stem, ordinal)| stem == set.name() && set.ordinals().contains(&i64::from(ordinal)))
     };
     let is_left = |pod: &&DependentPod| pod.controller.is_none() || is_replica(pod);
     let pods = dependents.pods.iter().filter(|pod| pod.selected && !pod.terminating);
