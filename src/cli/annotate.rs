@@ -51,39 +51,34 @@ fn patch(pauses: bool) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex, PoisonError};
-
-    use axum::http::{Request, Response};
-    use kube::Client;
-    use kube::client::Body;
     use serde_json::json;
 
     use super::{annotate, patch};
     use crate::cli::withdraw::DryRun;
+    use crate::controller::fixtures::recording;
 
     /// As kubectl does: the others may be those that matter.
     #[tokio::test]
     async fn set_that_is_not_found_keeps_no_other_from_a_pause() {
-        let asked = Arc::<Mutex<Vec<String>>>::default();
-        let noted = Arc::clone(&asked);
-        let server = move |request: Request<Body>| {
-            let name = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
-            let mut response = Response::new(Body::from(json!({"metadata": {"name": name}}).to_string().into_bytes()));
-            if name == "none" {
-                let status = json!({"kind": "Status", "status": "Failure", "code": 404, "message": "not found"});
-                response = Response::new(Body::from(status.to_string().into_bytes()));
-                *response.status_mut() = axum::http::StatusCode::NOT_FOUND;
-            }
-            noted.lock().unwrap_or_else(PoisonError::into_inner).push(name);
-            std::future::ready(Ok::<_, kube::Error>(response))
-        };
-        let client = Client::new(tower::service_fn(server), "shop");
+        let (client, received) = recording(|request| {
+            let status = json!({"kind": "Status", "status": "Failure", "code": 404, "message": "not found"});
+            let is_none = request.path.ends_with("/none");
+            Some(if is_none {
+                (404, status)
+            } else {
+                (200, json!({"metadata": {"name": "web"}}))
+            })
+        });
         let names = ["web", "none", "db"].map(str::to_owned);
         let error = annotate(&client, "shop", &names, DryRun::None, true)
             .await
             .expect_err("not found");
         assert_eq!(crate::cli::process::in_words(&error), "not found");
-        let asked = std::mem::take(&mut *asked.lock().unwrap_or_else(PoisonError::into_inner));
+        let asked = received.take();
+        let asked: Vec<&str> = asked
+            .iter()
+            .filter_map(|request| request.path.rsplit('/').next())
+            .collect();
         assert_eq!(asked, ["web", "none", "db"]);
     }
 

@@ -160,27 +160,24 @@ const fn pauses(reason: ReadyReason) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::{Request, Response, StatusCode};
     use kube::Client;
-    use kube::client::Body;
     use serde_json::{Value, json};
 
     use super::{RetryOutlook, outlook, unreported};
+    use crate::controller::fixtures::serving;
 
     /// An API server with these annotations on its only StatefulSet, `web`.
     fn server(annotations: &Value) -> Client {
-        let web = json!({"metadata": {"name": "web", "annotations": annotations}}).to_string();
-        let answer = move |request: Request<Body>| {
-            let is_web = request.uri().path().ends_with("/statefulsets/web");
-            let missing = json!({"kind": "Status", "status": "Failure", "code": 404, "message": "not found"});
-            let text = if is_web { web.clone() } else { missing.to_string() };
-            let mut response = Response::new(Body::from(text.into_bytes()));
-            if !is_web {
-                *response.status_mut() = StatusCode::NOT_FOUND;
-            }
-            std::future::ready(Ok::<_, kube::Error>(response))
-        };
-        Client::new(tower::service_fn(answer), "shop")
+        let web = json!({"metadata": {"name": "web", "annotations": annotations}});
+        let missing = json!({"kind": "Status", "status": "Failure", "code": 404, "message": "not found"});
+        serving(move |request| {
+            let is_web = request.path.ends_with("/statefulsets/web");
+            Some(if is_web {
+                (200, web.clone())
+            } else {
+                (404, missing.clone())
+            })
+        })
     }
 
     #[tokio::test]

@@ -53,44 +53,44 @@ pub(super) fn changed(mut object: Value, place: &str, json: &str) -> Value {
 
 /// A request as an API server gets it.
 #[derive(Clone, Debug)]
-pub(super) struct ReceivedRequest {
-    pub(super) method: String,
-    pub(super) path: String,
-    pub(super) query: String,
-    pub(super) content_type: String,
+pub(crate) struct ReceivedRequest {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) content_type: String,
     /// Null if it has none.
-    pub(super) body: Value,
+    pub(crate) body: Value,
 }
 
 impl ReceivedRequest {
     /// The method and the path.
-    pub(super) fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    pub(super) fn is_watch(&self) -> bool {
+    pub(crate) fn is_watch(&self) -> bool {
         self.query.contains("watch=true")
     }
 }
 
 /// The requests that an API server has got.
 #[derive(Clone, Default)]
-pub(super) struct ReceivedRequests(Arc<Mutex<Vec<ReceivedRequest>>>);
+pub(crate) struct ReceivedRequests(Arc<Mutex<Vec<ReceivedRequest>>>);
 
 impl ReceivedRequests {
     /// Those since the last call.
-    pub(super) fn take(&self) -> Vec<ReceivedRequest> {
+    pub(crate) fn take(&self) -> Vec<ReceivedRequest> {
         std::mem::take(&mut *lock(&self.0))
     }
 }
 
 /// A client whose API server answers like this: a code and a body, or never.
-pub(super) fn serving(answer: impl Fn(&ReceivedRequest) -> Option<(u16, Value)> + Send + Sync + 'static) -> Client {
+pub(crate) fn serving(answer: impl Fn(&ReceivedRequest) -> Option<(u16, Value)> + Send + Sync + 'static) -> Client {
     serving_text(move |request| answer(request).map(|(code, body)| (code, body.to_string())))
 }
 
 /// The same with any text as the body.
-pub(super) fn serving_text(
+pub(crate) fn serving_text(
     answer: impl Fn(&ReceivedRequest) -> Option<(u16, String)> + Send + Sync + 'static,
 ) -> Client {
     let answer = Arc::new(answer);
@@ -117,7 +117,7 @@ pub(super) fn serving_text(
 }
 
 /// A client whose API server answers like this, and the requests that it gets.
-pub(super) fn recording(
+pub(crate) fn recording(
     answer: impl Fn(&ReceivedRequest) -> Option<(u16, Value)> + Send + Sync + 'static,
 ) -> (Client, ReceivedRequests) {
     let received = ReceivedRequests::default();

@@ -28,7 +28,7 @@ pub(crate) mod read;
 mod calls;
 mod clock;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 #[cfg(any(test, fuzzing))]
 mod kinds;
 mod lead;

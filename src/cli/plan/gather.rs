@@ -128,33 +128,27 @@ pub(super) async fn access(
 
 #[cfg(test)]
 mod tests {
-    use axum::http::{Request, Response};
-    use kube::Client;
-    use kube::client::Body;
     use serde_json::value::to_raw_value;
     use serde_json::{Value, json};
 
     use super::authority;
     use crate::cli::plan::request::ask;
     use crate::cli::recorded::Recorded;
-
-    /// What the API server answers to somebody who may do all that is asked.
-    async fn answer(request: Request<Body>) -> Result<Response<Body>, kube::Error> {
-        let path = request.uri().path().to_owned();
-        let bytes = request.into_body().collect_bytes().await?;
-        let mut asked: Value = serde_json::from_slice(&bytes).expect("JSON");
-        asked["status"] = if path.ends_with("selfsubjectreviews") {
-            json!({"userInfo": {"username": "alice", "groups": ["dev"]}})
-        } else {
-            json!({"allowed": true})
-        };
-        Ok(Response::new(Body::from(asked.to_string().into_bytes())))
-    }
+    use crate::controller::fixtures::serving;
 
     /// The policy asks for no right whose answer a plan does not have.
     #[tokio::test]
     async fn rights_are_those_that_the_policy_asks_for() {
-        let client = Client::new(tower::service_fn(answer), "shop");
+        // What the API server answers to somebody who may do all that is asked.
+        let client = serving(|request| {
+            let mut asked = request.body.clone();
+            asked["status"] = if request.path.ends_with("selfsubjectreviews") {
+                json!({"userInfo": {"username": "alice", "groups": ["dev"]}})
+            } else {
+                json!({"allowed": true})
+            };
+            Some((200, asked))
+        });
         let items = authority(&client, "shop").await.expect("answers");
         let mut state = Recorded::read(&json!({"kind": "List", "items": items})).expect("a list");
         let groups = vec!["dev".to_owned()];
