@@ -2,31 +2,21 @@
 
 use std::sync::Arc;
 
-use claim_rollout::webhook::{Engine, Evaluation, Identity, Limits, Running, Server};
+use claim_rollout::webhook::{Engine, Evaluation, Limits, Running};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::base64;
+use super::https::listen;
 use super::namespace::TestNamespace;
 
 /// Serves an engine on this machine until the handle is dropped, and returns the `clientConfig` that leads to it.
 pub(crate) fn served(engine: Arc<dyn Engine>, limits: Limits) -> anyhow::Result<(Running, Value)> {
-    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()])?;
-    let identity = Identity {
-        certificates: made.cert.pem(),
-        key: made.signing_key.serialize_pem(),
-    };
     let engines = [("webhook".to_owned(), engine)].into();
-    let server = Server {
-        engines,
-        limits,
-        path: None,
-        metrics: Arc::default(),
-    };
-    let running = server.listen(([127, 0, 0, 1], 0).into(), &identity)?;
+    let (running, certificate) = listen(engines, limits)?;
     let url = format!("https://{}/validate/webhook", running.address());
-    let ca_bundle = base64(&identity.certificates);
+    let ca_bundle = base64(&certificate);
     Ok((running, json!({"url": url, "caBundle": ca_bundle})))
 }
 

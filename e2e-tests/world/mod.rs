@@ -35,6 +35,7 @@ mod fields;
 mod folder;
 pub(crate) mod generated;
 pub(crate) mod helm;
+mod https;
 pub(crate) mod installation;
 pub(crate) mod invariants;
 mod kubelet;

@@ -18,11 +18,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use claim_rollout::webhook::engine::{payload, settings_verdict};
-use claim_rollout::webhook::{Engine, EngineError, Engines, Evaluation, Identity, Limits, Running, Server};
+use claim_rollout::webhook::{Engine, EngineError, Engines, Evaluation, Limits, Running};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+
+use super::https::listen;
 
 pub(crate) use api::{Api, KubeApi, NoApi};
 pub(crate) use capabilities::Capabilities;
@@ -135,26 +137,15 @@ impl PolicyHost {
             asked.insert(name.clone(), Arc::clone(&hosted.asked));
             engines.insert(name, Arc::new(hosted));
         }
-        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
-        let identity = Identity {
-            certificates: made.cert.pem(),
-            key: made.signing_key.serialize_pem(),
-        };
         let limits = Limits {
             body: BODY_LIMIT,
             time: Duration::from_secs(10),
             ..Limits::default()
         };
-        let server = Server {
-            engines,
-            limits,
-            path: None,
-            metrics: Arc::default(),
-        };
-        let running = server.listen(([127, 0, 0, 1], 0).into(), &identity)?;
+        let (running, certificate) = listen(engines, limits)?;
         Ok(Self {
             running,
-            certificate: identity.certificates,
+            certificate,
             asked,
         })
     }
